@@ -1,0 +1,103 @@
+"""Names and dtypes of fmfair's tables, and the usual names by which the columns of a user's table are found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import polars as pl
+
+# The usual names of each role, after lower-casing and turning spaces, dots and dashes into underscores.
+ROLE_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "y_true": (
+            *("label", "labels", "y_true", "ytrue", "target", "targets", "gt", "ground_truth", "groundtruth"),
+            *("truth", "true_label", "y"),
+        ),
+        "y_score": (
+            *("prob", "probs", "probability", "proba", "y_prob", "y_proba", "y_score", "score", "scores"),
+            *("pred_prob", "prediction", "predictions", "pred", "output", "logit", "logits", "p"),
+        ),
+        "y_pred": ("y_pred",),
+        "y_logit": ("y_logit",),
+        "dice": ("dice", "dsc", "dice_score", "dice_coefficient"),
+        "pred_mask": (
+            *("pred_mask", "mask_pred", "prediction_mask", "predicted_mask", "pred_mask_path", "pred_path"),
+            "segmentation",
+        ),
+        "true_mask": (
+            *("true_mask", "gt_mask", "mask_gt", "label_mask", "ground_truth_mask", "gt_mask_path", "gt_path"),
+            *("mask", "target_mask"),
+        ),
+        "attributes": (
+            *("sex", "gender", "age", "age_group", "race", "ethnicity", "language", "site", "hospital", "scanner"),
+            *("insurance", "skin_type", "fitzpatrick"),
+        ),
+        "by": ("model", "dataset", "label", "fold", "perturbation", "severity"),
+        "sample_id": ("sample_id", "image_id"),
+        "join": (
+            *("id", "image_id", "image", "img_id", "filename", "file", "file_name", "path", "image_path", "case_id"),
+            *("patient_id", "subject_id", "sample_id", "study_id", "name"),
+        ),
+    }
+)
+
+# Families of numbered score columns: prob_0, prob_1, ...
+SCORE_FAMILY = re.compile(r"(prob|probs|probability|proba|score|scores|logit|logits|p|y_prob|y_score|pred|output)_?(\d+)")
+
+LIST_OF_TEXT = pl.List(pl.String())
+
+# Columns of the result frames that follow the by-keys.
+GROUPS: Mapping[str, pl.DataType] = MappingProxyType(
+    {
+        "attribute": pl.String(),
+        "group": pl.String(),
+        "attribute_parts": LIST_OF_TEXT,
+        "group_parts": LIST_OF_TEXT,
+        "metric": pl.String(),
+        "threshold": pl.Float64(),
+        "threshold_rule": pl.String(),
+        "value": pl.Float64(),
+        "n": pl.Int64(),
+        "n_pos": pl.Int64(),
+        "weight_sum": pl.Float64(),
+        "denominator": pl.Int64(),
+        "in_gaps": pl.Boolean(),
+        "note": pl.String(),
+    }
+)
+
+GAPS: Mapping[str, pl.DataType] = MappingProxyType(
+    {
+        "attribute": pl.String(),
+        "attribute_parts": LIST_OF_TEXT,
+        "metric": pl.String(),
+        "threshold": pl.Float64(),
+        "threshold_rule": pl.String(),
+        "statistic": pl.String(),
+        "value": pl.Float64(),
+        "worst_group": pl.String(),
+        "best_group": pl.String(),
+        "n_groups": pl.Int64(),
+        "note": pl.String(),
+    }
+)
+
+OVERALL: Mapping[str, pl.DataType] = MappingProxyType(
+    {
+        name: dtype
+        for name, dtype in GROUPS.items()
+        if name not in ("attribute", "group", "attribute_parts", "group_parts", "in_gaps")
+    }
+)
+
+
+def normalise(name: str) -> str:
+    """The form in which column names are compared with the usual names.
+
+    Examples:
+        >>> normalise(" Skin-Type ")
+        'skin_type'
+    """
+    return re.sub(r"[\s\-.]+", "_", name.strip().lower())

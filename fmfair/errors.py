@@ -1,0 +1,68 @@
+"""The one error that fmfair raises for bad input, and the helpers that word its messages."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+SHOWN = 5
+
+
+class FmfairError(ValueError):
+    """Input or options that fmfair cannot use.
+
+    The message says what is wrong, where (column, count, first rows), what was expected and what to do.
+    Several problems found together are listed together, one a line.
+
+    Examples:
+        >>> raise FmfairError("no column 'Sex'; did you mean 'sex'?")
+        Traceback (most recent call last):
+        ...
+        fmfair.errors.FmfairError: no column 'Sex'; did you mean 'sex'?
+    """
+
+
+class Problems:
+    """Collects the problems of one step, so that the user sees all of them at once."""
+
+    def __init__(self) -> None:
+        self._messages: list[str] = []
+
+    def add(self, message: str) -> None:
+        self._messages.append(message)
+
+    def raise_if_any(self) -> None:
+        if len(self._messages) == 1:
+            raise FmfairError(self._messages[0])
+        if self._messages:
+            raise FmfairError(f"{len(self._messages)} problems:\n" + "\n".join(f"  - {m}" for m in self._messages))
+
+
+def listing(values: Iterable[object], limit: int = SHOWN) -> str:
+    """The first values, quoted as Python would print them, and how many more there are."""
+    items = list(values)
+    text = ", ".join(repr(v) for v in items[:limit])
+    return text if len(items) <= limit else f"{text} and {len(items) - limit} more"
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 row`, `2 rows`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def rows_at(rows: Sequence[int], limit: int = SHOWN) -> str:
+    """Zero-based row numbers for a message: `row 2` or `rows 2, 5, 8, ...`."""
+    shown = ", ".join(str(r) for r in rows[:limit])
+    more = ", ..." if len(rows) > limit else ""
+    return f"row {shown}" if len(rows) == 1 else f"rows {shown}{more}"
+
+
+def near(name: str, options: Iterable[str]) -> str:
+    """A hint such as `; did you mean 'sex'?`, or an empty text when nothing is close."""
+    choices = list(options)
+    folded = {c.strip().lower(): c for c in reversed(choices)}
+    match = folded.get(name.strip().lower())
+    if match is None:
+        close = difflib.get_close_matches(name, choices, n=1)
+        match = close[0] if close else None
+    return f"; did you mean {match!r}?" if match is not None else ""
