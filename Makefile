@@ -1,0 +1,55 @@
+# Needs make and Python 3.10 or newer with its venv module. Every target sets up what it needs in $(VENV).
+PYTHON ?= python3
+VENV ?= .venv
+JOBS ?= 2
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+# The tests only hand in its tensors, so any release does; it is large, and moves only when moved here.
+TORCH := torch==2.13.0
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo test lint bench constraints clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+venv: $(VENV)/dev.stamp ## set up .venv with fmfair and everything that tests and lint need
+
+demo: $(VENV)/core.stamp ## evaluate real chest X-ray labels and a prostate cancer score by group
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/dev.stamp ## run all tests and the examples in the docstrings
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
+
+lint: $(VENV)/dev.stamp ## check style, format, types and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --config pyproject.toml
+
+bench: $(VENV)/dev.stamp ## measure time and memory beside FairMedFM (several minutes)
+	$(BIN)/python -m benchmarks.evaluate $(ARGS)
+
+constraints: ## resolve the development environment anew and pin it in constraints.txt
+	set -e; tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
+	$(PYTHON) -m venv "$$tmp/venv"; \
+	"$$tmp/venv/bin/python" -m pip --disable-pip-version-check install -q --editable '.[dev]' '$(TORCH)'; \
+	"$$tmp/venv/bin/python" .ci/pins.py > "$$tmp/constraints.txt"; \
+	cp "$$tmp/constraints.txt" constraints.txt
+
+clean: ## remove the environment and everything that was built
+	rm -rf $(VENV) build dist *.egg-info results .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+# A stamp is written only after an install that succeeded, and is old when what was asked for has changed.
+$(VENV)/core.stamp: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) install --editable . --constraint constraints.txt
+	touch $@
+
+$(VENV)/dev.stamp: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) install --editable '.[dev]' --constraint constraints.txt
+	touch $@ $(VENV)/core.stamp
