@@ -1,0 +1,93 @@
+"""Bins of a numeric attribute: left-closed intervals between cut points, or quantiles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from fmfair.conventions import Conventions
+from fmfair.errors import FmfairError, listing, plural
+from fmfair.notes import Notes
+
+
+def bin_codes(
+    values: pl.Series, name: str, bins: int | Sequence[float], conventions: Conventions, notes: Notes
+) -> tuple[list[str], pl.Series]:
+    """The labels of the bins and the bin of each value (UInt32, NULL where missing).
+
+    Raises:
+        FmfairError: The column is not numeric, or the bins are not cut points or a number of quantiles.
+    """
+    numbers = _as_numbers(values, name)
+    edges = _quantiles(numbers, name, bins, notes) if isinstance(bins, int) else _cut_points(bins, name)
+    digits = conventions.edge_digits
+    labels = bin_labels(edges, digits)
+    if len(set(labels)) < len(labels):
+        raise FmfairError(
+            f"bins for {name!r}: with {digits} digits the cut points {listing(edges)} print alike; "
+            "use conventions='standard', which prints as many digits as are needed"
+        )
+    column = pl.col("v")
+    code = pl.sum_horizontal([(column >= edge).cast(pl.UInt32) for edge in edges])
+    # The published package puts +infinity into no bin.
+    inside = column.is_not_null() if digits is None else column < float("inf")
+    return labels, numbers.alias("v").to_frame().select(pl.when(inside).then(code)).to_series()
+
+
+def _as_numbers(values: pl.Series, name: str) -> pl.Series:
+    if values.dtype.is_numeric():
+        return values.cast(pl.Float64).fill_nan(None)
+    if values.dtype in (pl.String, pl.Null):
+        numbers = values.cast(pl.Float64, strict=False).fill_nan(None)
+        text = values.filter(numbers.is_null() & values.is_not_null())
+        if text.is_empty():
+            return numbers
+        raise FmfairError(
+            f"attribute {name!r} cannot be binned: {plural(len(text), 'value')} are not numbers "
+            f"({listing(text.unique(maintain_order=True).to_list())}); fix them, or name the texts that mean missing "
+            "with missing_values="
+        )
+    raise FmfairError(f"attribute {name!r} has the type {values.dtype} and cannot be binned; bins= needs numbers")
+
+
+def _cut_points(bins: Sequence[float], name: str) -> list[float]:
+    try:
+        edges = sorted({float(b) for b in bins})
+    except (TypeError, ValueError):
+        raise FmfairError(f"bins for {name!r} must be cut points such as [40, 60] or a number of quantiles") from None
+    if not edges or any(e != e or e in (float("inf"), float("-inf")) for e in edges):
+        raise FmfairError(f"bins for {name!r} must hold at least one finite cut point, got {list(bins)!r}")
+    return edges
+
+
+def _quantiles(numbers: pl.Series, name: str, k: int, notes: Notes) -> list[float]:
+    if isinstance(k, bool) or k < 2:
+        raise FmfairError(f"bins for {name!r}: {k!r} quantile groups make no sense; give 2 or more")
+    present = numbers.drop_nulls()
+    if present.is_empty():
+        raise FmfairError(f"bins for {name!r}: the column has no value to take quantiles of")
+    wanted = np.quantile(present.to_numpy(), np.linspace(0, 1, k + 1)[1:-1]).tolist()
+    edges = sorted(set(wanted))
+    if len(edges) < len(wanted):
+        notes.say(f"{name}: {k} quantile groups were asked for, but edges coincide; {len(edges) + 1} bins are left")
+    return edges
+
+
+def bin_labels(edges: Sequence[float], digits: int | None = None) -> list[str]:
+    """Labels such as `<40`, `40-60`, `>=60`, with as many digits as tell the edges apart and read back.
+
+    Examples:
+        >>> bin_labels([40, 60])
+        ['<40', '40-60', '>=60']
+        >>> bin_labels([100002, 100003.5])
+        ['<100002', '100002-100003.5', '>=100003.5']
+    """
+    text = [_number(e) if digits is None else f"{e:.{digits}g}" for e in edges]
+    between = [f"{a}-{b}" for a, b in zip(text, text[1:], strict=False)]
+    return [f"<{text[0]}", *between, f">={text[-1]}"]
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)

@@ -1,0 +1,123 @@
+"""Blocks: the rows of every cell in score order, ties merged, from one sort per grouping.
+
+A row becomes one 64-bit key made of its cell, the rank of its score among all distinct scores, and its label. Sorting
+the keys orders every cell at once; runs of equal cell and rank are the blocks. All ranking metrics, the search for
+a threshold and the counts at any number of thresholds are arithmetic on blocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from fmfair.errors import FmfairError
+from fmfair.groupings import Grouping
+
+KEY_LIMIT = 2**63
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """The rank of each row's score among the distinct scores of the whole table.
+
+    Attributes:
+        column: Where the ranks are in the table of samples.
+        distinct: The distinct scores in rising order; a rank is a position in it.
+    """
+
+    column: str
+    distinct: pl.Series
+
+
+def add_ranks(frame: pl.DataFrame) -> tuple[pl.DataFrame, Ranks, Ranks]:
+    """The table with ranks of `score` (what is ranked) and of `prob` (what is cut); one column serves both if it can.
+
+    A sigmoid may make different logits equal. Then the two orders differ, and each gets its own ranks.
+    """
+    frame, ranking = _ranked(frame, "score", "rank")
+    prob = frame["prob"].to_numpy()
+    value_of_rank = np.empty(len(ranking.distinct))
+    value_of_rank[frame["rank"].to_numpy()] = prob
+    if np.all(np.diff(value_of_rank) > 0) and np.array_equal(value_of_rank[frame["rank"].to_numpy()], prob):
+        both = Ranks("rank", pl.Series(value_of_rank))
+        return frame, both, both
+    frame, cutting = _ranked(frame, "prob", "cut_rank")
+    return frame, ranking, cutting
+
+
+def _ranked(frame: pl.DataFrame, column: str, name: str) -> tuple[pl.DataFrame, Ranks]:
+    distinct, ranks = np.unique(frame[column].to_numpy(), return_inverse=True)
+    return frame.with_columns(pl.Series(name, ranks, dtype=pl.UInt64)), Ranks(name, pl.Series(distinct))
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The blocks of one grouping.
+
+    Attributes:
+        frame: One row per block in key order: `key` = cell * n_ranks + rank, `pos` and `neg` (rows, or their
+            weights), `rows`.
+        ranks: What the ranks stand for.
+    """
+
+    frame: pl.DataFrame
+    ranks: Ranks
+
+    @property
+    def n_ranks(self) -> int:
+        return len(self.ranks.distinct)
+
+    def by_cell(self) -> pl.LazyFrame:
+        """The blocks with their `cell`, `rank` and `score`, cells and ranks rising."""
+        key = pl.col("key")
+        return self.frame.lazy().with_columns(
+            (key // self.n_ranks).set_sorted().alias("cell"), (key % self.n_ranks).cast(pl.UInt32).alias("rank")
+        )
+
+
+def make_blocks(frame: pl.DataFrame, grouping: Grouping, ranks: Ranks, n_by: int) -> Blocks:
+    """The blocks of every cell of a grouping.
+
+    Raises:
+        FmfairError: Cells and scores are too many to number in 64 bits.
+    """
+    n_ranks = len(ranks.distinct)
+    if 2 * n_by * grouping.size * n_ranks >= KEY_LIMIT:
+        raise FmfairError(
+            f"{grouping.attribute or 'all rows'}: {n_by * grouping.size:,} cells times {n_ranks:,} distinct scores are "
+            "too many; evaluate fewer attributes or by-keys at once"
+        )
+    key = grouping.cell() * n_ranks + pl.col(ranks.column)
+    table = _weighted(frame, key) if "weight" in frame.columns else _counted(frame, key)
+    return Blocks(table, ranks)
+
+
+def _counted(frame: pl.DataFrame, key: pl.Expr) -> pl.DataFrame:
+    """Blocks of rows that count once: sort the packed keys and take the ends of the runs."""
+    packed = frame.select((key * 2 + pl.col("y").cast(pl.UInt64)).alias("key")).to_series().drop_nulls().sort()
+    block, label = pl.col("key") // 2, (pl.col("key") & 1).cast(pl.Int64)
+    return (
+        packed.to_frame()
+        .lazy()
+        .select(block.alias("key"), label.cum_sum().alias("pos"), pl.int_range(1, pl.len() + 1).alias("rows"))
+        .filter((pl.col("key") != pl.col("key").shift(-1)).fill_null(True))
+        .with_columns(pl.col("pos", "rows") - pl.col("pos", "rows").shift(1, fill_value=0))
+        .select(pl.col("key").set_sorted(), "pos", (pl.col("rows") - pl.col("pos")).alias("neg"), "rows")
+        .collect()
+    )
+
+
+def _weighted(frame: pl.DataFrame, key: pl.Expr) -> pl.DataFrame:
+    y, weight = pl.col("y"), pl.col("weight")
+    return (
+        frame.lazy()
+        .select(key.alias("key"), pos=y * weight, neg=(1 - y) * weight)
+        .drop_nulls("key")
+        .group_by("key")
+        .agg(pl.col("pos", "neg").sum(), rows=pl.len().cast(pl.Int64))
+        .sort("key")
+        .with_columns(pl.col("key").set_sorted())
+        .collect()
+    )

@@ -1,0 +1,127 @@
+"""Groupings: attributes, intersections and all rows, as one number per cell.
+
+A cell is a by-key and a group. Its number is `by * size + code`, where the code of an intersection counts through its
+parts in mixed radix, so that numeric order is the natural order of the groups and every part can be read back.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import polars as pl
+
+from fmfair.attributes import Attribute
+from fmfair.errors import FmfairError, listing
+from fmfair.options import Intersections
+
+SEPARATOR = " & "
+MAX_CELLS = 2**40
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """One way to divide the samples.
+
+    Attributes:
+        parts: The attributes whose combinations are the groups; none for all samples in one group.
+        present: Attributes that must not be missing; used with no parts, for "all rows with that attribute".
+    """
+
+    parts: tuple[Attribute, ...] = ()
+    present: tuple[Attribute, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many codes there are."""
+        return math.prod(len(a.labels) for a in self.parts)
+
+    @property
+    def attribute(self) -> str:
+        return join_parts([a.name for a in self.parts])
+
+    @property
+    def attribute_parts(self) -> list[str]:
+        return [a.name for a in self.parts]
+
+    @property
+    def all_rows(self) -> Grouping:
+        """The same rows, undivided."""
+        return Grouping((), tuple(self.parts))
+
+    def cell(self) -> pl.Expr:
+        """The number of each row's cell, NULL where an attribute is missing."""
+        code = pl.lit(0, pl.UInt64)
+        for part in self.parts:
+            code = code * len(part.labels) + pl.col(part.column).cast(pl.UInt64)
+        cell = pl.col("by").cast(pl.UInt64) * self.size + code
+        if not self.present:
+            return cell
+        return pl.when(pl.all_horizontal(pl.col(a.column).is_not_null() for a in self.present)).then(cell)
+
+    def cells(self, seen: pl.DataFrame, n_by: int) -> pl.DataFrame:
+        """Every cell to list: those seen, and for one declared attribute its unused levels."""
+        found = seen.select(self.cell().alias("cell")).drop_nulls().unique()
+        if len(self.parts) <= 1 and (not self.parts or self.parts[0].declared):
+            found = pl.DataFrame({"cell": pl.int_range(n_by * self.size, dtype=pl.UInt64, eager=True)})
+        return found.sort("cell").select("cell", *self._decoded())
+
+    def _decoded(self) -> list[pl.Expr]:
+        """`by`, and the name of each part as `part0`, `part1`, ..."""
+        cell, below = pl.col("cell"), self.size
+        decoded = [(cell // self.size).cast(pl.UInt32).alias("by")]
+        for i, part in enumerate(self.parts):
+            below //= len(part.labels)
+            code = (cell // below) % len(part.labels)
+            names = pl.lit(pl.Series(part.labels, dtype=pl.String))
+            decoded.append(names.gather(code.cast(pl.UInt32)).alias(f"part{i}"))
+        return decoded
+
+
+def join_parts(parts: Sequence[str]) -> str:
+    """Display text of several parts; an ampersand inside a part is escaped so that two cells never print alike.
+
+    Examples:
+        >>> join_parts(["F", ">=60"])
+        'F & >=60'
+        >>> join_parts(["A & B", "C"])
+        'A \\\\& B & C'
+    """
+    if len(parts) == 1:
+        return parts[0]
+    return SEPARATOR.join(p.replace("\\", "\\\\").replace("&", "\\&") if "&" in p else p for p in parts)
+
+
+def groupings(attributes: Sequence[Attribute], intersections: Intersections) -> list[Grouping]:
+    """The attributes, then their intersections.
+
+    Raises:
+        FmfairError: An intersection names an unknown attribute, or has too many possible cells to number.
+    """
+    chosen: Iterable[tuple[Attribute, ...]]
+    if isinstance(intersections, int) or intersections == "all":
+        order = len(attributes) if intersections == "all" else min(int(intersections), len(attributes))
+        chosen = [c for k in range(2, order + 1) for c in combinations(attributes, k)]
+    else:
+        chosen = _named(attributes, intersections)
+    found = [Grouping((a,)) for a in attributes] + [Grouping(c) for c in chosen]
+    for grouping in found:
+        if grouping.size > MAX_CELLS:
+            raise FmfairError(
+                f"the intersection {grouping.attribute!r} has {grouping.size:.1e} possible cells; leave an attribute "
+                "out or give it fewer bins"
+            )
+    return found
+
+
+def _named(attributes: Sequence[Attribute], wanted: Sequence[Sequence[str]]) -> list[tuple[Attribute, ...]]:
+    by_name = {a.name: a for a in attributes}
+    for names in wanted:
+        unknown = [n for n in names if n not in by_name]
+        if unknown or len(set(names)) < len(names):
+            raise FmfairError(
+                f"intersections: {tuple(names)!r} must name different attributes among {listing(by_name, limit=30)}"
+            )
+    return [tuple(by_name[n] for n in names) for names in wanted]

@@ -1,0 +1,232 @@
+"""Measures: from the samples to one row per cell, metric and threshold.
+
+Row-level work happens here once per grouping (a sort, a grouped pass, Newton steps where asked for). What follows is
+arithmetic on counts, for all groupings together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from fmfair.blocks import Blocks, Ranks, add_ranks, make_blocks
+from fmfair.confusion import confusion_at, confusion_of_decisions
+from fmfair.fit import fit_cells
+from fmfair.groupings import Grouping
+from fmfair.metrics.formula import to_expr
+from fmfair.metrics.metric import Metric
+from fmfair.options import Options
+from fmfair.samples import Samples
+from fmfair.score_bins import bin_table
+from fmfair.thresholds import NOT_A_PROBABILITY, threshold_table, undefined_thresholds
+
+# What identifies a measured cell: the grouping (its position in the list) and the cell's number.
+CELL = ("grouping", "cell")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the metrics are arithmetic on, for all groupings together.
+
+    Attributes:
+        cells: One row per `grouping` and `cell`: `n`, `n_pos`, `weight`, and a column per metric that is not a rate.
+        confusion: One row per `grouping`, `cell` and `t`: the four counts, `n_pred_pos`, `threshold`,
+            `threshold_rule`, `why`.
+    """
+
+    cells: pl.DataFrame
+    confusion: pl.DataFrame
+
+
+class Engine:
+    """Measures one grouping after another on the same samples."""
+
+    def __init__(self, samples: Samples, metrics: Sequence[Metric], options: Options) -> None:
+        self.options = options
+        self.metrics = metrics
+        self.n_by = samples.by.height
+        self.by = samples.by
+        self.samples = samples
+        self.scored = samples.scale is not None
+        self.frame = samples.frame
+        self.ranking: Ranks | None = None
+        self.cutting: Ranks | None = None
+        if self.scored:
+            self.frame, self.ranking, self.cutting = add_ranks(samples.frame)
+        self._tuned: dict[tuple[str, ...], pl.DataFrame] = {}
+
+    def measure(self, groupings: Sequence[Grouping], listed: Sequence[pl.DataFrame]) -> Measured:
+        """All groupings; `listed` are the cells to list for each, with or without samples."""
+        cells, confusions = [], []
+        for number, (grouping, wanted) in enumerate(zip(groupings, listed, strict=True)):
+            position = pl.lit(number, pl.UInt32).alias("grouping")
+            stats, confusion = self._one(grouping, wanted.select("cell", "by"))
+            cells.append(stats.with_columns(position))
+            confusions.append(confusion.with_columns(position))
+        return Measured(pl.concat(cells, how="diagonal"), pl.concat(confusions))
+
+    def _one(self, grouping: Grouping, wanted: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        stats = wanted.join(self._binned(grouping), on="cell", how="left", maintain_order="left")
+        stats = stats.with_columns(pl.col("n", "n_pos").fill_null(0), pl.col("weight").fill_null(0.0))
+        confusions = [_NO_CONFUSION]
+        if self.scored:
+            blocks = self._blocks(grouping, self.cutting)
+            ranked = blocks if self.cutting is self.ranking else self._blocks(grouping, self.ranking)
+            stats = self._ranked(stats, ranked, "blocks")
+            stats = self._ranked(stats, blocks, "score_blocks")
+            if any(m.at_threshold for m in self.metrics):
+                confusions.append(confusion_at(blocks, wanted, self.thresholds(grouping)))
+        if any(m.family == "fitted" for m in self.metrics) and "bce" in self.frame.columns:
+            stats = stats.join(fit_cells(self.frame, grouping), on="cell", how="left", maintain_order="left")
+        if "pred" in self.frame.columns:
+            confusions.append(confusion_of_decisions(self.frame, grouping))
+        counts = pl.col("tp", "fp", "fn", "tn").cast(pl.Float64)
+        confusion = pl.concat([c.with_columns(counts) for c in confusions])
+        return stats, _with_empty_cells(confusion, stats)
+
+    def _blocks(self, grouping: Grouping, ranks: Ranks | None) -> Blocks:
+        assert ranks is not None  # noqa: S101 - only called where there are scores
+        return make_blocks(self.frame, grouping, ranks, self.n_by)
+
+    def thresholds(self, grouping: Grouping) -> pl.DataFrame:
+        """The thresholds for a grouping: the same for all, or tuned on its own rows, as the conventions say."""
+        per_attribute = self.options.conventions.threshold_per_attribute
+        scope = Grouping((), grouping.parts or grouping.present) if per_attribute else Grouping()
+        key = tuple(a.column for a in scope.present)
+        if key not in self._tuned:
+            self._tuned[key] = self._threshold_table(scope)
+        return self._tuned[key]
+
+    def _threshold_table(self, scope: Grouping) -> pl.DataFrame:
+        wanted = self.options.thresholds or self.options.conventions.thresholds
+        scale = self.samples.scale
+        if not self.options.thresholds and "pred" in self.frame.columns:
+            wanted = ()
+        if not wanted:
+            return undefined_thresholds(0, 0.5)
+        if not self.options.thresholds and scale is not None and not scale.is_probability:
+            return undefined_thresholds(self.n_by, 0.5)
+        return threshold_table(wanted, self._blocks(scope, self.cutting), self.by, self.options.conventions)
+
+    def _binned(self, grouping: Grouping) -> pl.DataFrame:
+        """The counts of every cell, and the metrics that are sums over score bins."""
+        wanted = [m for m in self.metrics if m.table == "bins" and m.aggregate]
+        if "bce" not in self.frame.columns:
+            wanted = []
+        found: pl.DataFrame | None = None
+        for n_bins in sorted({m.n_bins for m in wanted} | ({10} if not wanted else set())):
+            table = bin_table(self.frame, grouping, n_bins, self.options.conventions)
+            aggregates = [m.aggregate().alias(m.name) for m in wanted if m.n_bins == n_bins and m.aggregate]
+            counts = [pl.col("n", "n_pos", "weight").sum()] if found is None else []
+            sums = [pl.col("sum_p").sum()] if found is None and "sum_p" in table.columns else []
+            part = table.group_by("cell").agg(*counts, *sums, *aggregates)
+            found = part if found is None else found.join(part, on="cell", how="left")
+        assert found is not None  # noqa: S101 - the set of bin numbers is never empty
+        return found
+
+    def _ranked(self, stats: pl.DataFrame, blocks: Blocks, table: str) -> pl.DataFrame:
+        aggregates = [m.aggregate().alias(m.name) for m in self.metrics if m.table == table and m.aggregate]
+        if not aggregates:
+            return stats
+        frame = blocks.by_cell()
+        if table == "score_blocks":
+            scores = pl.lit(blocks.ranks.distinct)
+            frame = frame.with_columns(score=scores.gather(pl.col("rank")))
+        found = frame.group_by("cell", maintain_order=True).agg(aggregates).collect()
+        return stats.join(found, on="cell", how="left", maintain_order="left")
+
+
+_NO_CONFUSION = pl.DataFrame(
+    schema={
+        "cell": pl.UInt64,
+        "t": pl.UInt32,
+        "threshold": pl.Float64,
+        "threshold_rule": pl.String,
+        "why": pl.String,
+        **{c: pl.Int64 for c in ("tp", "fp", "fn", "tn")},
+        "n_pred_pos": pl.Int64,
+    }
+)
+
+
+def _with_empty_cells(confusion: pl.DataFrame, stats: pl.DataFrame) -> pl.DataFrame:
+    """Counts of decisions have no row for a cell without samples; it is listed with zeros all the same."""
+    if not confusion.height:
+        return confusion
+    asked = confusion.select("t", "threshold_rule").unique()
+    decided = asked.filter(pl.col("threshold_rule") == "y_pred")
+    if not decided.height:
+        return confusion
+    known = confusion.filter(pl.col("threshold_rule") == "y_pred").select("cell")
+    empty = stats.select("cell").join(known, on="cell", how="anti")
+    if not empty.height:
+        return confusion
+    zeros = empty.select(
+        "cell",
+        pl.lit(decided["t"][0], pl.UInt32).alias("t"),
+        pl.lit(None, pl.Float64).alias("threshold"),
+        pl.lit("y_pred").alias("threshold_rule"),
+        pl.lit(None, pl.String).alias("why"),
+        *(pl.lit(0.0).alias(c) for c in ("tp", "fp", "fn", "tn")),
+        pl.lit(0, pl.Int64).alias("n_pred_pos"),
+    )
+    return pl.concat([confusion, zeros])
+
+
+def long_table(measured: Measured, metrics: Sequence[Metric], *, probability: bool, scored: bool) -> pl.DataFrame:
+    """One row per cell, metric and threshold.
+
+    Returns:
+        Columns `grouping`, `cell`, `order` (position of the metric), `metric`, `t`, `threshold`, `threshold_rule`,
+        `value` (NULL where undefined), `n`, `n_pos`, `weight`, `denominator`, `note` (the reason for a NULL).
+    """
+    cells = measured.cells.with_columns(n_neg=pl.col("n") - pl.col("n_pos"))
+    rates = measured.confusion.join(cells.select(*CELL, "n", "n_pos", "n_neg", "weight"), on=CELL, how="left")
+    rates = rates.with_columns(n_pred_neg=pl.col("n") - pl.col("n_pred_pos"))
+    plain = cells.with_columns(
+        t=pl.lit(None, pl.UInt32),
+        threshold=pl.lit(None, pl.Float64),
+        threshold_rule=pl.lit(None, pl.String),
+    )
+    parts = []
+    for order, metric in enumerate(metrics):
+        source = rates if metric.at_threshold else plain
+        value, note = _value(metric, source, probability=probability, scored=scored)
+        parts.append(
+            source.lazy().select(
+                *CELL,
+                pl.lit(order, pl.UInt16).alias("order"),
+                pl.lit(metric.name).alias("metric"),
+                "t",
+                "threshold",
+                "threshold_rule",
+                value.alias("value"),
+                "n",
+                "n_pos",
+                "weight",
+                pl.col(metric.denominator).alias("denominator"),
+                note.alias("note"),
+            )
+        )
+    return pl.concat(parts).collect()
+
+
+def _value(metric: Metric, source: pl.DataFrame, *, probability: bool, scored: bool) -> tuple[pl.Expr, pl.Expr]:
+    """The metric's value, and the reason where it is undefined."""
+    nothing = pl.lit(None, pl.Float64)
+    if not metric.at_threshold and not scored:
+        return nothing, pl.lit("there are decisions but no scores")
+    if metric.needs_probability and scored and not probability:
+        return nothing, pl.lit(NOT_A_PROBABILITY)
+    if metric.at_threshold:
+        raw = to_expr(str(metric.formula))
+        known = pl.col("tp").is_not_null()
+        value = pl.when(metric.defined() & known).then(raw)
+        return value, pl.when(known).then(metric.reason()).otherwise(pl.col("why"))
+    value = pl.when(metric.defined()).then(pl.col(metric.name).cast(pl.Float64))
+    note = metric.reason()
+    if metric.family == "fitted":
+        note = pl.coalesce(note, pl.when(pl.col(metric.name).is_null()).then(pl.coalesce("fit_note", pl.lit("the fit did not settle"))))
+    return value, note

@@ -1,0 +1,71 @@
+"""Arithmetic on counts, written once as text such as `tp / (tp + fn)` and rendered where it is needed.
+
+The text is parsed by Python's own parser and only names, numbers, `+ - * /`, `sqrt` and `log` are let through,
+so that the same definition can become a Polars expression, SQL, or the documentation.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import polars as pl
+
+_OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+
+
+@lru_cache(maxsize=256)
+def _tree(formula: str) -> ast.expr:
+    return ast.parse(formula, mode="eval").body
+
+
+def names(formula: str) -> frozenset[str]:
+    """The counts that a formula uses.
+
+    Examples:
+        >>> sorted(names("tp / (tp + fn)"))
+        ['fn', 'tp']
+    """
+    called = {node.func for node in ast.walk(_tree(formula)) if isinstance(node, ast.Call)}
+    return frozenset(n.id for n in ast.walk(_tree(formula)) if isinstance(n, ast.Name) and n not in called)
+
+
+def to_expr(formula: str, columns: Mapping[str, pl.Expr] | None = None) -> pl.Expr:
+    """The formula as a Polars expression in Float64.
+
+    Args:
+        formula: Arithmetic on names.
+        columns: What each name stands for; a name that is absent stands for the column of that name.
+
+    Examples:
+        >>> pl.DataFrame({"tp": [3], "fn": [1]}).select(tpr=to_expr("tp / (tp + fn)")).item()
+        0.75
+    """
+    given = columns or {}
+
+    def column(name: str) -> pl.Expr:
+        return given.get(name, pl.col(name)).cast(pl.Float64)
+
+    return _render(_tree(formula), column)
+
+
+def _render(node: ast.expr, column: Callable[[str], pl.Expr]) -> pl.Expr:
+    if isinstance(node, ast.Name):
+        return column(node.id)
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        return pl.lit(float(node.value))
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        rendered: pl.Expr = _OPERATORS[type(node.op)](_render(node.left, column), _render(node.right, column))
+        return rendered
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("sqrt", "log"):
+        argument = _render(node.args[0], column)
+        return argument.sqrt() if node.func.id == "sqrt" else argument.log()
+    raise ValueError(f"a formula may not hold {ast.unparse(node)!r}")

@@ -1,0 +1,91 @@
+"""What a metric is: a registry entry that says how it is computed and how it must be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from fmfair.metrics.formula import to_expr
+
+Family = Literal["ranking", "rate", "count", "calibration", "fitted", "segmentation"]
+Direction = Literal["higher", "lower", "none"]
+# The intermediate table that a metric aggregates.
+Table = Literal["confusion", "blocks", "score_blocks", "bins", "fit", "values"]
+
+# What a metric needs to be defined: a formula that must be positive, and the reason given where it is not.
+Need = tuple[str, str]
+
+POSITIVES: Need = ("n_pos", "no positives")
+NEGATIVES: Need = ("n_neg", "no negatives")
+ROWS: Need = ("n", "no rows")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One entry of the registry.
+
+    Attributes:
+        name: The name in `metrics=`, in the result tables and of the function in `fmfair.metrics`.
+        title: The name in prose.
+        definition: The formula in words or symbols.
+        family: Where it comes from: `ranking` from the blocks of tied scores, `rate` and `count` from the confusion
+            counts at a threshold, `calibration` from sums per score bin, `fitted` from a regression, `segmentation`
+            from a value per sample.
+        direction: Whether `higher` or `lower` values are better; `none` where neither is.
+        low: Smallest possible value, None when unbounded.
+        high: Largest possible value, None when unbounded.
+        moves_with_prevalence: Whether the same ranking and the same rates per class give another value when the
+            share of positives changes.
+        denominator: The count that carries the metric (`n`, `n_pos`, `n_neg`, `n_pred_pos`, `n_pred_neg`).
+        needs: What must be positive for the metric to be defined, with the reason where it is not.
+        source: Where the definition comes from.
+        default: Whether it is computed when no metrics are named.
+        formula: Arithmetic on the confusion counts (`rate` and `count`).
+        aggregate: Makes the expression that aggregates the metric's intermediate table (`ranking`, `calibration`,
+            `segmentation`).
+        needs_probability: Whether it is undefined for scores that are not probabilities.
+        table: The intermediate table that it comes from.
+        n_bins: How many bins that table has, where it is one of bins.
+    """
+
+    name: str
+    title: str
+    definition: str
+    family: Family
+    direction: Direction
+    low: float | None
+    high: float | None
+    moves_with_prevalence: bool
+    denominator: str
+    needs: tuple[Need, ...]
+    source: str
+    default: bool = True
+    formula: str | None = None
+    aggregate: Callable[..., pl.Expr] | None = None
+    needs_probability: bool = False
+    table: Table = "confusion"
+    n_bins: int = 10
+
+    @property
+    def at_threshold(self) -> bool:
+        """Whether the metric has one value per threshold."""
+        return self.family in ("rate", "count")
+
+    @property
+    def undefined(self) -> str:
+        """When the metric is undefined, in words."""
+        return "; ".join(reason for _, reason in self.needs) or "never"
+
+    def defined(self) -> pl.Expr:
+        """True where everything that the metric needs is positive."""
+        return pl.all_horizontal(*(to_expr(formula) > 0 for formula, _ in self.needs), True)
+
+    def reason(self) -> pl.Expr:
+        """The first unmet need in words; NULL where the metric is defined."""
+        text = pl.lit(None, pl.String())
+        for formula, reason in reversed(self.needs):
+            text = pl.when(to_expr(formula) > 0).then(text).otherwise(pl.lit(reason))
+        return text

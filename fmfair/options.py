@@ -1,0 +1,113 @@
+"""The options of an evaluation, checked together before any data is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from fmfair.conventions import STANDARD, Conventions, conventions_named
+from fmfair.errors import FmfairError, Problems, listing
+from fmfair.metrics.metric import Metric
+from fmfair.metrics.registry import CLASSIFICATION, requested
+
+Bins = Mapping[str, int | Sequence[float]]
+Threshold = float | str | Mapping[Any, float]
+Intersections = int | Literal["all"] | Sequence[Sequence[str]]
+
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "score_type": ("auto", "probability", "logit", "rank"),
+    "missing_scores": ("raise", "drop"),
+    "missing_labels": ("drop", "raise"),
+    "missing_groups": ("drop", "keep"),
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asked for, apart from the columns."""
+
+    bins: Bins = field(default_factory=dict)
+    intersections: Intersections = 1
+    thresholds: tuple[Threshold, ...] = ()
+    metrics: tuple[Metric, ...] = ()
+    positive: Any = None
+    ignore: tuple[Any, ...] = ()
+    classes: tuple[Any, ...] | None = None
+    min_group_size: int = 0
+    score_type: str = "auto"
+    missing_scores: str = "raise"
+    missing_labels: str = "drop"
+    missing_groups: str = "drop"
+    missing_values: tuple[str, ...] = ()
+    conventions: Conventions = STANDARD
+
+
+def check_options(
+    *,
+    metrics: str | Iterable[str] | None = None,
+    thresholds: Threshold | Iterable[Threshold] | None = None,
+    conventions: str = "standard",
+    among: tuple[Metric, ...] = CLASSIFICATION,
+    **others: Any,
+) -> Options:
+    """Options from the arguments of a public function; every problem is reported at once.
+
+    Raises:
+        FmfairError: An option has a value that is not known or does not make sense.
+    """
+    problems = Problems()
+    found: dict[str, Any] = {}
+    for name, choices in _CHOICES.items():
+        if name in others and others[name] not in choices:
+            problems.add(f"{name}={others[name]!r} is not known; expected one of {listing(choices)}")
+    for name, check in (("metrics", lambda: requested(metrics, among)), ("conventions", lambda: conventions_named(conventions))):
+        try:
+            found[name] = check()
+        except FmfairError as error:
+            problems.add(str(error))
+    size = others.get("min_group_size", 0)
+    if not isinstance(size, int) or isinstance(size, bool) or size < 0:
+        problems.add(f"min_group_size={size!r} is not a whole number of rows, 0 or more")
+    _check_intersections(others.get("intersections", 1), problems)
+    for name in ("ignore", "missing_values"):
+        found[name] = _as_tuple(others.pop(name, ()))
+    classes = others.pop("classes", None)
+    bins = others.pop("bins", None) or {}
+    if not isinstance(bins, Mapping):
+        problems.add(f"bins={bins!r} is not a mapping; write for example bins={{'age': [40, 60]}}")
+    problems.raise_if_any()
+    return Options(
+        bins=bins,
+        classes=None if classes is None else tuple(classes),
+        thresholds=_as_thresholds(thresholds),
+        **found,
+        **others,
+    )
+
+
+def _as_tuple(values: Any) -> tuple[Any, ...]:
+    if values is None:
+        return ()
+    return (values,) if isinstance(values, str) or not isinstance(values, Iterable) else tuple(values)
+
+
+def _as_thresholds(thresholds: Any) -> tuple[Threshold, ...]:
+    if thresholds is None:
+        return ()
+    if isinstance(thresholds, str | float | int | Mapping) or not isinstance(thresholds, Iterable):
+        return (thresholds,)
+    return tuple(thresholds)
+
+
+def _check_intersections(value: Any, problems: Problems) -> None:
+    if value == "all" or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
+        return
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        bad = [v for v in value if isinstance(v, str) or not isinstance(v, Sequence) or len(v) < 2]
+        if not bad:
+            return
+    problems.add(
+        f"intersections={value!r} is not understood; give a number (2 = all pairs), 'all', or a list of tuples of "
+        "attributes such as [('sex', 'age')]"
+    )

@@ -1,0 +1,206 @@
+"""Outcomes: per row what is true, what was scored and what was decided, from the columns that hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from fmfair import labels, scores
+from fmfair.errors import FmfairError, Problems, listing, plural, rows_at
+from fmfair.metrics.bins import bce_logit_rows, bce_rows
+from fmfair.notes import Notes
+from fmfair.options import Options
+from fmfair.roles import Columns
+from fmfair.scores import ScoreScale
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Rows that can be evaluated.
+
+    Attributes:
+        rows: Columns `y`, and where at hand `score`, `prob`, `bce`, `logit`, `pred`, `weight`.
+        kept: Which input rows these are; as long as the input, times the number of pairs.
+        pairs: The names of the pairs of `labels=`; their rows follow one another, pair by pair.
+        scale: How the scores were read; None when there are only decisions.
+    """
+
+    rows: pl.DataFrame
+    kept: pl.Series
+    pairs: tuple[str, ...]
+    scale: ScoreScale | None
+
+
+def read_outcomes(table: pl.DataFrame, columns: Columns, options: Options, notes: Notes) -> Outcomes:
+    """Labels, scores, decisions and weights of every row that has what it needs.
+
+    Raises:
+        FmfairError: A column cannot be used as what it was named for; all problems of the columns are reported.
+    """
+    weight = weights(table, columns.weight, options)
+    if columns.pairs:
+        raw, names = _paired(table, columns.pairs, options, notes), ["labels="]
+        weight = None if weight is None else pl.concat([weight] * len(columns.pairs))
+        position = 0
+    else:
+        raw, names, position = _single(table, columns, options, notes)
+    usable = raw["y"].is_not_null()
+    if weight is not None:
+        raw = raw.with_columns(weight)
+        usable = usable & (weight > 0)
+    score_names = [c for c in raw.columns if c.startswith("s")]
+    by_name = dict(zip(names, (raw[c] for c in score_names), strict=True))
+    if "logit" in raw.columns and columns.y_logit:
+        by_name[columns.y_logit] = raw["logit"]
+    kept = scores.usable(by_name, usable, options, notes) if by_name else usable
+    rows = raw.filter(kept)
+    if rows.is_empty():
+        raise FmfairError("no row is left to evaluate" + (f" ({'; '.join(notes)})" if notes else ""))
+    scale = None
+    if by_name:
+        scale = _scale(rows, score_names, names, options, notes)
+        rows = rows.with_columns(_scored(score_names, position, scale, options)).drop(score_names)
+        _note_flat(rows["score"], notes)
+        if scale.is_probability:
+            exact = scale.has_logit and not options.conventions.rank_on_probability
+            loss = bce_logit_rows(pl.col("y"), pl.col("score")) if exact else bce_rows(pl.col("y"), pl.col("prob"))
+            rows = rows.with_columns(loss.alias("bce"), *([pl.col("score").alias("logit")] if exact else []))
+    return Outcomes(rows, kept, tuple(columns.pairs), scale)
+
+
+def weights(table: pl.DataFrame, column: str | None, options: Options) -> pl.Series | None:
+    """The sample weights; zero weights are left out by the caller.
+
+    Raises:
+        FmfairError: A weight is negative, missing or not a number.
+    """
+    if column is None:
+        return None
+    if options.conventions.strict_input:
+        raise FmfairError("weights are not part of the FairMedFM conventions; leave out weight= or use 'standard'")
+    values = scores.as_float(table[column], column, "weight").alias("weight")
+    bad = ~(values.is_finite() & (values >= 0)).fill_null(False)
+    if bad.any():
+        raise FmfairError(
+            f"weight: column {column!r} has {plural(int(bad.sum()), 'weight')} that are negative, missing or not finite "
+            f"({rows_at(bad.arg_true().to_list())}); weights are 0 (row left out) or more"
+        )
+    return values
+
+
+def _single(
+    table: pl.DataFrame, columns: Columns, options: Options, notes: Notes
+) -> tuple[pl.DataFrame, list[str], int]:
+    """The rows of one outcome; the names of its score columns, and which of them is the positive class's."""
+    problems = Problems()
+    found: dict[str, pl.Series] = {}
+
+    def attempt(name: str, make: Any) -> None:
+        try:
+            found[name] = make()
+        except FmfairError as error:
+            problems.add(str(error))
+
+    label, seen, positive = _label_column(table, columns, options)
+    asked = _with_positive(options, positive)
+    attempt("y", lambda: labels.binary(label, columns.y_true[0], asked, notes))
+    for i, name in enumerate(columns.y_score):
+        attempt(f"s{i}", lambda name=name: scores.as_float(table[name], name, "y_score"))
+    if columns.y_logit:
+        name = columns.y_logit
+        attempt("logit", lambda: scores.as_float(table[name], name, "y_logit"))
+    if columns.y_pred:
+        attempt("pred", lambda: _decisions(table[str(columns.y_pred)], str(columns.y_pred), asked))
+    position = 0
+    if len(columns.y_score) > 1:
+        try:
+            position = scores.class_position(columns.y_score, seen, positive, options.classes)
+        except FmfairError as error:
+            problems.add(str(error))
+    problems.raise_if_any()
+    return pl.DataFrame([values.alias(name) for name, values in found.items()]), list(columns.y_score), position
+
+
+def _label_column(table: pl.DataFrame, columns: Columns, options: Options) -> tuple[pl.Series, list[Any], Any]:
+    """The label of each row, the classes seen, and the positive class."""
+    if len(columns.y_true) == 1:
+        label = table[columns.y_true[0]]
+        return label, labels.classes(label, options), options.positive
+    label = labels.one_hot(table, columns.y_true)
+    positive = options.positive
+    if positive is None and len(columns.y_true) == 2:
+        positive = columns.y_true[1]
+    elif isinstance(positive, int) and options.classes is None and str(positive) not in columns.y_true:
+        positive = columns.y_true[positive] if 0 <= positive < len(columns.y_true) else positive
+    return label, list(columns.y_true), positive
+
+
+def _with_positive(options: Options, positive: Any) -> Options:
+    return options if positive is options.positive else replace(options, positive=positive)
+
+
+def _decisions(values: pl.Series, name: str, options: Options) -> pl.Series:
+    """Decisions already made, as 0 and 1; they use the names of the labels."""
+    if values.dtype.is_float() and not values.drop_nulls().is_in([0.0, 1.0]).all():
+        raise FmfairError(
+            f"y_pred: column {name!r} holds decisions and must be 0/1, booleans or class names, but it has other "
+            f"numbers such as {listing(values.drop_nulls().unique().head(3).to_list())}; give scores as y_score="
+        )
+    missing = values.null_count()
+    if missing:
+        raise FmfairError(
+            f"y_pred: column {name!r} has {plural(missing, 'missing value')} "
+            f"({rows_at(values.is_null().arg_true().to_list())}); remove these rows"
+        )
+    if options.positive is not None and not labels.is_any(values, (options.positive,)).any():
+        return pl.Series(name, [0], dtype=pl.Int64).new_from_index(0, len(values))  # nobody was called positive
+    return labels.binary(values, name, options, Notes(), argument="y_pred")
+
+
+def _paired(
+    table: pl.DataFrame, pairs: Mapping[str, tuple[str, str]], options: Options, notes: Notes
+) -> pl.DataFrame:
+    problems = Problems()
+    parts = []
+    for name, (true, score) in pairs.items():
+        argument = f"labels[{name!r}]"
+        try:
+            y = labels.binary(table[true], true, options, notes, argument=argument)
+            parts.append(pl.DataFrame([y.alias("y"), scores.as_float(table[score], score, argument).alias("s0")]))
+        except FmfairError as error:
+            problems.add(str(error))
+    problems.raise_if_any()
+    return pl.concat(parts)
+
+
+def _scale(
+    rows: pl.DataFrame, score_names: list[str], names: list[str], options: Options, notes: Notes
+) -> ScoreScale:
+    """How the scores are read; a column of logits beside the probabilities is ranked by."""
+    if not score_names:
+        return ScoreScale("logit", has_logit=True)
+    scale = scores.read_scale([rows[c] for c in score_names], names, options, notes)
+    if "logit" in rows.columns:
+        notes.say("y_logit is used for ranking and BCE, y_score for the rest")
+        return ScoreScale(scale.kind, has_logit=True)
+    return scale
+
+
+def _scored(score_names: list[str], position: int, scale: ScoreScale, options: Options) -> list[pl.Expr]:
+    by_probability = options.conventions.rank_on_probability
+    if len(score_names) > 1:
+        return scores.class_columns(score_names, position, scale, by_probability)
+    return scores.one_column(score_names[0] if score_names else None, scale, by_probability)
+
+
+def _note_flat(score: pl.Series, notes: Notes) -> None:
+    distinct = score.head(1000).n_unique()
+    if distinct <= 2:
+        distinct = score.n_unique()
+    if distinct == 1:
+        notes.say("y_score is constant: every sample has the same score, so that AUC is 0.5 and a gap of 0 says nothing")
+    elif distinct == 2:
+        notes.say("y_score takes only two values: these look like decisions, and AUC is that of one operating point")

@@ -1,0 +1,203 @@
+"""The table of samples: what every metric starts from, one row per sample and by-key.
+
+Columns: `by` (number of the by-key, UInt32), `g0`, `g1`, ... (group codes, UInt32, NULL where missing), and for
+a classification `y` (0/1), `score` (what is ranked), `prob` (what is compared with thresholds and calibrated), `bce`
+(cross-entropy of the row), `pred` (decisions already made), `weight`; for a segmentation `value` and `weight`.
+The user's own names are kept beside the table, so that no name of theirs can clash with one of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from fmfair import scores
+from fmfair.attributes import Attribute, encode
+from fmfair.columns import GAPS, GROUPS
+from fmfair.errors import FmfairError, Problems, listing, plural, rows_at
+from fmfair.notes import Notes
+from fmfair.options import Options
+from fmfair.outcomes import read_outcomes, weights
+from fmfair.roles import Columns
+from fmfair.scores import ScoreScale
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The table of samples and what its numbers stand for.
+
+    Attributes:
+        frame: The table, see the module's docstring.
+        by: One row per by-key, in order; its columns are the user's.
+        attributes: The attributes in the user's order.
+        seen: Columns `by`, `g0`, ... of all input rows, those without a label included: which groups there are.
+        scale: How the scores were read; None when there are only decisions or values.
+    """
+
+    frame: pl.DataFrame
+    by: pl.DataFrame
+    attributes: tuple[Attribute, ...]
+    seen: pl.DataFrame
+    scale: ScoreScale | None = None
+
+    @property
+    def weighted(self) -> bool:
+        return "weight" in self.frame.columns
+
+
+def classification_samples(
+    table: pl.DataFrame, source: pl.LazyFrame, columns: Columns, options: Options, notes: Notes
+) -> Samples:
+    """The samples of a classification.
+
+    Args:
+        table: The needed columns.
+        source: The whole table, looked at only to word an error.
+        columns: Which column plays which part.
+        options: What the user asked for.
+        notes: Says what was left out or assumed.
+
+    Raises:
+        FmfairError: The table is empty, or a column cannot be used as what it was named for.
+    """
+    context, by, attributes = _context(table, source, columns, options, notes)
+    outcomes = read_outcomes(table, columns, options, notes)
+    if outcomes.pairs:
+        context, by = _per_pair(context, by, outcomes.pairs)
+    frame = pl.concat([context.filter(outcomes.kept), outcomes.rows], how="horizontal")
+    _check_zero_weights(context, outcomes.kept, frame, attributes, weighted=columns.weight is not None)
+    _note_missing_groups(frame, attributes, options, notes)
+    return Samples(frame, by, attributes, context, outcomes.scale)
+
+
+def value_samples(
+    table: pl.DataFrame, source: pl.LazyFrame, columns: Columns, options: Options, notes: Notes
+) -> Samples:
+    """The samples of a segmentation: column `value` in [0, 1] per sample, rows without one left out and counted.
+
+    Raises:
+        FmfairError: The table is empty, or a value lies outside [0, 1].
+    """
+    context, by, attributes = _context(table, source, columns, options, notes)
+    name = str(columns.value)
+    value = scores.as_float(table[name], name, "dice").fill_nan(None).alias("value")
+    outside = ((value < 0.0) | (value > 1.0)).fill_null(False)
+    if outside.any():
+        raise FmfairError(
+            f"column {name!r} has {plural(int(outside.sum()), 'value')} outside [0, 1] "
+            f"({rows_at(outside.arg_true().to_list())})"
+        )
+    kept = value.is_not_null()
+    if not kept.all():
+        notes.say(f"{plural(int((~kept).sum()), 'sample')} with a missing value in {name!r} left out")
+    frame = context.with_columns(value)
+    weight = weights(table, columns.weight, options)
+    if weight is not None:
+        frame, kept = frame.with_columns(weight), kept & (weight > 0)
+    if not kept.any():
+        raise FmfairError(f"no row is left to evaluate: every value in {name!r} is missing")
+    frame = frame.filter(kept)
+    _note_missing_groups(frame, attributes, options, notes)
+    return Samples(frame, by, attributes, context)
+
+
+def _context(
+    table: pl.DataFrame, source: pl.LazyFrame, columns: Columns, options: Options, notes: Notes
+) -> tuple[pl.DataFrame, pl.DataFrame, tuple[Attribute, ...]]:
+    """By-key numbers and group codes of every row, the by-keys, and the attributes."""
+    if table.is_empty():
+        raise FmfairError("the table has no rows")
+    by, numbers = _by_keys(table, columns.by)
+    _check_repeats(table, source, columns, numbers)
+    problems = Problems()
+    coded: list[tuple[Attribute, pl.Series]] = []
+    for i, name in enumerate(columns.attributes):
+        try:
+            coded.append(encode(table[name], name, f"g{i}", options, notes))
+        except FmfairError as error:
+            problems.add(str(error))
+    problems.raise_if_any()
+    return pl.DataFrame([numbers, *(codes for _, codes in coded)]), by, tuple(a for a, _ in coded)
+
+
+def _by_keys(table: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, pl.Series]:
+    """The distinct by-keys in order, and the number of each row's."""
+    taken = [name for name in by if name in GROUPS or name in GAPS]
+    if taken:
+        raise FmfairError(f"by-key {listing(taken)} has the name of a column of the results; rename it")
+    if not by:
+        return pl.DataFrame(height=1), pl.select(pl.repeat(0, table.height, dtype=pl.UInt32).alias("by")).to_series()
+    keys = table.select(by).unique().sort(by, nulls_last=True)
+    numbered = keys.select(pl.all().name.prefix("k:"), pl.int_range(pl.len(), dtype=pl.UInt32).alias("by"))
+    joined = table.select(by).join(
+        numbered, left_on=by, right_on=[f"k:{b}" for b in by], how="left", nulls_equal=True, maintain_order="left"
+    )
+    return keys, joined["by"]
+
+
+def _check_repeats(table: pl.DataFrame, source: pl.LazyFrame, columns: Columns, numbers: pl.Series) -> None:
+    """A sample may occur once per by-key; otherwise rows of several models are pooled without anybody noticing."""
+    if columns.sample_id is None or columns.cluster is not None:
+        return
+    keys = pl.DataFrame([numbers, table[columns.sample_id].alias("id")]).drop_nulls("id")
+    repeated = keys.height - keys.n_unique()
+    if repeated:
+        example = keys.filter(keys.is_duplicated())["id"][0]
+        telling = _telling_columns(source, columns.sample_id, set(columns.needed))
+        hint = f"add {listing(telling)} to by=" if telling else "remove the repeats"
+        raise FmfairError(
+            f"sample_id: column {columns.sample_id!r} repeats inside a by-key ({plural(repeated, 'repeated row')}, "
+            f"e.g. {example!r}); {hint}, or give cluster= if several rows of one patient are meant"
+        )
+
+
+def _telling_columns(source: pl.LazyFrame, sample_id: str, used: set[str]) -> list[str]:
+    """Columns not used so far that, together with the id, make every row different."""
+    schema = source.collect_schema()
+    names = [n for n, t in schema.items() if n not in used and not t.is_nested() and not t.is_float()]
+    if not names:
+        return []
+    counts = source.select(pl.len().alias("\0n"), *(pl.struct(sample_id, n).n_unique().alias(n) for n in names)).collect()
+    return [n for n in names if counts[n][0] == counts["\0n"][0]]
+
+
+def _per_pair(context: pl.DataFrame, by: pl.DataFrame, pairs: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Group codes once per pair of labels=, whose names become the last by-key, `label`."""
+    if "label" in by.columns:
+        raise FmfairError("labels= makes the by-key 'label', but by= already holds a column of that name")
+    names = pl.DataFrame({"label": list(pairs)})
+    keys = by.join(names, how="cross", maintain_order="left_right") if by.width else names
+    number = pl.col("by") * len(pairs)
+    return pl.concat([context.with_columns(number + i) for i in range(len(pairs))]), keys
+
+
+def _check_zero_weights(
+    context: pl.DataFrame, kept: pl.Series, frame: pl.DataFrame, attributes: Sequence[Attribute], *, weighted: bool
+) -> None:
+    """A group whose rows all have weight zero would vanish; that is an error that names it."""
+    if not weighted or kept.all():
+        return
+    problems = Problems()
+    for attribute in attributes:
+        before = context[attribute.column].drop_nulls().unique()
+        lost = before.filter(~before.is_in(frame[attribute.column].drop_nulls().unique().implode()))
+        if len(lost):
+            names = [attribute.labels[c] for c in lost.sort()]
+            problems.add(f"weight: {attribute.name} {listing(names)} has only rows of weight zero (or none usable)")
+    problems.raise_if_any()
+
+
+def _note_missing_groups(
+    frame: pl.DataFrame, attributes: Sequence[Attribute], options: Options, notes: Notes
+) -> None:
+    if options.missing_groups == "keep":
+        return
+    for attribute in attributes:
+        missing = frame[attribute.column].null_count()
+        if missing:
+            notes.say(
+                f"{attribute.name}: {plural(missing, 'row')} with a missing value left out for this attribute "
+                "(missing_groups='keep' shows them as a group)"
+            )

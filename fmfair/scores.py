@@ -1,0 +1,221 @@
+"""Scores: from columns of probabilities, logits or ranks to what the metrics use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from fmfair.columns import normalise
+from fmfair.errors import FmfairError, listing, plural, rows_at
+from fmfair.notes import Notes
+from fmfair.options import Options
+
+
+@dataclass(frozen=True)
+class ScoreScale:
+    """How the scores were read.
+
+    Attributes:
+        kind: `probability`, `logit` or `rank`.
+        has_logit: Whether a logit is at hand, from which BCE is computed.
+    """
+
+    kind: str
+    has_logit: bool = False
+
+    @property
+    def is_probability(self) -> bool:
+        return self.kind != "rank"
+
+
+def as_float(values: pl.Series, name: str, argument: str) -> pl.Series:
+    """The scores in Float64; text and other types are refused.
+
+    Raises:
+        FmfairError: The column is not numeric.
+    """
+    if values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null):
+        return values.cast(pl.Float64)
+    detail = ""
+    if values.dtype == pl.String:
+        bad = values.filter(values.is_not_null() & values.cast(pl.Float64, strict=False).is_null())
+        detail = f"; not a number: {listing(bad.unique(maintain_order=True).to_list())}" if len(bad) else ""
+        if any("," in v for v in bad.head(3)):
+            detail += " (decimal commas must be points)"
+    raise FmfairError(f"{argument}: column {name!r} has the type {values.dtype}, expected numbers{detail}")
+
+
+def usable(scores: dict[str, pl.Series], among: pl.Series, options: Options, notes: Notes) -> pl.Series:
+    """Which rows have finite scores, of the rows `among`.
+
+    Raises:
+        FmfairError: A score is missing or not finite and `missing_scores` does not say to leave such rows out.
+    """
+    keep = among
+    for name, values in scores.items():
+        bad = among & ~(values.is_finite().fill_null(False))
+        count = int(bad.sum())
+        if not count:
+            continue
+        kinds = _kinds(values.filter(bad))
+        if options.missing_scores == "raise" or options.conventions.strict_input:
+            hint = "" if options.conventions.strict_input else ", or leave these rows out with missing_scores='drop'"
+            raise FmfairError(
+                f"y_score: column {name!r} has {plural(count, 'score')} that cannot be used: {kinds} "
+                f"({rows_at(bad.arg_true().to_list())}); fix them{hint}"
+            )
+        notes.say(f"y_score: {plural(count, 'row')} with {kinds} in {name!r} left out (missing_scores='drop')")
+        keep = keep & ~bad
+    return keep
+
+
+def _kinds(bad: pl.Series) -> str:
+    infinite = int(bad.is_infinite().fill_null(False).sum())
+    missing = len(bad) - infinite
+    parts = [f"{missing} missing (NULL or NaN)"] * (missing > 0) + [f"{infinite} infinite"] * (infinite > 0)
+    return " and ".join(parts)
+
+
+def read_scale(scores: Sequence[pl.Series], names: Sequence[str], options: Options, notes: Notes) -> ScoreScale:
+    """What the scores are, decided once for the whole table.
+
+    Raises:
+        FmfairError: Probabilities were promised, but values lie outside [0, 1]; or several class columns are
+            neither probabilities nor logits.
+    """
+    low = min((float(s.min()) for s in scores if len(s)), default=0.0)  # type: ignore[arg-type]  # Float64 column
+    high = max((float(s.max()) for s in scores if len(s)), default=0.0)  # type: ignore[arg-type]  # Float64 column
+    inside = low >= 0.0 and high <= 1.0
+    if inside and len(scores) > 1 and options.score_type in ("auto", "probability"):
+        inside = _rows_sum_to_one(scores, options, notes)
+    kind = options.score_type
+    if kind == "auto":
+        if inside:
+            kind = "probability"
+        else:
+            kind = "logit" if low < 0.0 or options.conventions.strict_input else "rank"
+        notes.say(f"score_type: read as {kind} (scores from {low:.6g} to {high:.6g}); say score_type= to choose")
+        if kind == "rank" and len(scores) > 1:
+            raise FmfairError(
+                f"y_score={list(names)!r}: class columns from {low:.6g} to {high:.6g} are neither probabilities nor "
+                "clearly logits; say score_type='logit', or give the one column to rank by"
+            )
+    if kind == "probability" and not inside:
+        _refuse_outside(scores, names)
+    if kind == "rank":
+        notes.say("scores are used for ranking and for thresholds on their own scale; they are not probabilities, so "
+                  "that calibration, BCE, Brier and a cut at 0.5 are not given")
+    return ScoreScale(kind, has_logit=kind == "logit")
+
+
+def _rows_sum_to_one(scores: Sequence[pl.Series], options: Options, notes: Notes) -> bool:
+    """Whether class columns inside [0, 1] count as probabilities; the published package wants each row to sum to 1."""
+    totals = sum(scores[1:], scores[0])
+    if bool(((totals - 1.0).abs() <= 1e-3 + 1e-5).all()):
+        return True
+    if not options.conventions.strict_input:
+        notes.say("y_score: the class columns do not sum to 1 in every row; each was taken as its own probability")
+    return not (options.conventions.strict_input and options.score_type == "auto")
+
+
+def _refuse_outside(scores: Sequence[pl.Series], names: Sequence[str]) -> None:
+    for name, values in zip(names, scores, strict=True):
+        outside = (values < 0.0) | (values > 1.0)
+        if outside.any():
+            raise FmfairError(
+                f"y_score: column {name!r} has {plural(int(outside.sum()), 'value')} outside [0, 1] "
+                f"({rows_at(outside.arg_true().to_list())}), which cannot be probabilities; give score_type='logit' "
+                "or 'rank'"
+            )
+
+
+def sigmoid(logit: pl.Expr) -> pl.Expr:
+    """1 / (1 + exp(-x)) without overflow."""
+    decay = (-logit.abs()).exp()
+    return pl.when(logit >= 0).then(1.0 / (1.0 + decay)).otherwise(decay / (1.0 + decay))
+
+
+def one_column(name: str | None, scale: ScoreScale, by_probability: bool) -> list[pl.Expr]:
+    """`score` (what is ranked) and `prob` (what is cut) from one column of scores, or from the logits alone."""
+    if scale.kind != "logit":
+        given = pl.col(str(name))
+        return [(pl.col("logit") if scale.has_logit else given).alias("score"), given.alias("prob")]
+    logit = pl.col("logit") if name is None else pl.col(name)
+    # The published package's sigmoid, term by term, where its ties must be met.
+    prob = 1.0 / (1.0 + (-logit).exp()) if by_probability else sigmoid(logit)
+    return [(prob if by_probability else logit).alias("score"), prob.alias("prob")]
+
+
+def class_columns(
+    columns: Sequence[str], position: int, scale: ScoreScale, by_probability: bool
+) -> list[pl.Expr]:
+    """`score` and `prob` of one class from a column per class.
+
+    From logits the score is the log-odds `z_k - logsumexp(other z)`, which ranks as the softmax does but does not
+    saturate; one logit column alone would rank otherwise.
+    """
+    chosen = pl.col(columns[position])
+    if scale.kind == "probability":
+        return [chosen.alias("score"), chosen.alias("prob")]
+    others = [pl.col(c) for i, c in enumerate(columns) if i != position]
+    if by_probability:
+        largest = pl.max_horizontal(columns)
+        total = pl.sum_horizontal([(pl.col(c) - largest).exp() for c in columns])
+        prob = (chosen - largest).exp() / total
+        return [prob.alias("score"), prob.alias("prob")]
+    largest = pl.max_horizontal(others)
+    log_odds = chosen - largest - pl.sum_horizontal([(c - largest).exp() for c in others]).log()
+    return [log_odds.alias("score"), sigmoid(log_odds).alias("prob")]
+
+
+def class_position(
+    columns: Sequence[str], seen: Sequence[Any], positive: Any, given: Sequence[Any] | None
+) -> int:
+    """Which of the class columns belongs to the positive class.
+
+    By `classes=` where given; else by the column whose name is the positive class or holds it as a word; else, when
+    there are as many columns as labels, by the sorted order of the labels, the second of two for 0/1 labels.
+
+    Raises:
+        FmfairError: The labels and the columns do not tell.
+    """
+    if given is not None:
+        if len(given) != len(columns):
+            raise FmfairError(f"classes= names {len(given)} classes, but y_score has {len(columns)} columns")
+        return _index(given, positive if positive is not None else 1, "classes=")
+    if isinstance(positive, str):
+        exact = [i for i, c in enumerate(columns) if c == positive]
+        wanted = normalise(positive)
+        words = [i for i, c in enumerate(columns) if f"_{wanted}_" in f"_{normalise(c)}_"] if not wanted.isdigit() else []
+        for named in (exact, words):
+            if len(named) == 1:
+                return named[0]
+    numbered = [normalise(c).rpartition("_")[2] for c in columns]
+    labels = [_number_text(s) for s in seen]
+    target = _number_text(positive if positive is not None else 1)
+    if sorted(numbered) == sorted(labels) and target in numbered:
+        return numbered.index(target)
+    if len(seen) == len(columns):
+        return _index(seen, positive if positive is not None else 1, "the labels")
+    if len(columns) == 2 and positive is None:
+        return 1
+    raise FmfairError(
+        f"y_score has {len(columns)} columns but y_true has {plural(len(seen), 'distinct label')} "
+        f"({listing(seen)}); name the classes of the columns in order with classes=[...]"
+    )
+
+
+def _number_text(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return normalise(str(int(value) if isinstance(value, bool) else value))
+
+
+def _index(names: Sequence[Any], positive: Any, where: str) -> int:
+    for i, name in enumerate(names):
+        if name == positive or _number_text(name) == _number_text(positive):
+            return i
+    raise FmfairError(f"positive={positive!r} is not among {where}: {listing(names)}; say positive=")

@@ -1,0 +1,166 @@
+"""Thresholds: numbers as given, or rules that choose one of the observed scores."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from fmfair.blocks import Blocks
+from fmfair.conventions import Conventions
+from fmfair.errors import FmfairError, listing
+from fmfair.options import Threshold
+
+FIXED = "fixed"
+DECIDED = "y_pred"
+NOT_A_PROBABILITY = "the score is not a probability"
+_SMOOTHING = 1e-8
+_AT_LEAST = re.compile(r"(tpr|tnr)\s*=\s*(\S+)")
+
+
+def threshold_table(
+    wanted: tuple[Threshold, ...], blocks: Blocks, by: pl.DataFrame, conventions: Conventions
+) -> pl.DataFrame:
+    """Every threshold of every by-key.
+
+    Args:
+        wanted: Numbers, mappings from by-key to number, and rules.
+        blocks: The blocks of the samples that rules are tuned on, one cell per by-key.
+        by: The by-keys, whose row numbers are the cells.
+        conventions: The decision rule.
+
+    Returns:
+        Columns `by`, `t` (position in `wanted`), `threshold` (NULL where no score qualifies), `threshold_rule`,
+        `cut` (the lowest rank that counts as positive, NULL with the threshold) and `why` (the reason for a NULL).
+
+    Raises:
+        FmfairError: A rule is not known, or a mapping lacks a by-key.
+    """
+    parts = []
+    for t, item in enumerate(wanted):
+        number = as_number(item)
+        if number is None and isinstance(item, str):
+            part = _tuned(item, blocks, by.height, conventions)
+        else:
+            values = _per_by_key(item, by) if isinstance(item, Mapping) else [number] * by.height
+            part = _given(values, blocks, conventions)
+        parts.append(part.with_columns(t=pl.lit(t, pl.UInt32)))
+    return pl.concat(parts).with_columns(by=pl.col("by").cast(pl.UInt32))
+
+
+def undefined_thresholds(n_by: int, value: float) -> pl.DataFrame:
+    """The default threshold of scores that are not probabilities: shown, and undefined."""
+    return pl.select(
+        by=pl.int_range(n_by, dtype=pl.UInt32),
+        threshold=pl.lit(value),
+        threshold_rule=pl.lit(FIXED),
+        cut=pl.lit(None, pl.UInt64),
+        why=pl.lit(NOT_A_PROBABILITY),
+        t=pl.lit(0, pl.UInt32),
+    )
+
+
+def as_number(item: Any) -> float | None:
+    """The threshold as a number, also from text such as `0.35`; None when it is not one."""
+    if isinstance(item, Mapping) or isinstance(item, bool):
+        return None
+    try:
+        value = float(item)
+    except (TypeError, ValueError):
+        return None
+    return None if value != value else value
+
+
+def check_thresholds(wanted: tuple[Threshold, ...], conventions: Conventions) -> None:
+    """Refuse what is neither a number, a mapping nor a known rule.
+
+    Raises:
+        FmfairError: Names the threshold and lists the rules.
+    """
+    for item in wanted:
+        if isinstance(item, Mapping) or as_number(item) is not None:
+            continue
+        if not isinstance(item, str) or not _known(item):
+            raise FmfairError(
+                f"threshold {item!r} is not understood; give a number, a mapping from by-key to number, 'best_f1', "
+                "'youden', 'tpr=0.9' or 'tnr=0.95'"
+            )
+        if conventions.smoothed_f1 and item != "best_f1":
+            raise FmfairError(f"threshold {item!r}: the FairMedFM conventions know numbers and 'best_f1' only")
+
+
+def _known(rule: str) -> bool:
+    match = _AT_LEAST.fullmatch(rule)
+    if match is None:
+        return rule in ("best_f1", "youden")
+    share = as_number(match.group(2))
+    return share is not None and 0.0 <= share <= 1.0
+
+
+def _per_by_key(mapping: Mapping[Any, float], by: pl.DataFrame) -> list[float | None]:
+    if not by.width:
+        raise FmfairError("thresholds: a mapping from by-key to number needs by=")
+    keys = [row if by.width > 1 else row[0] for row in by.iter_rows()]
+    missing = [k for k in keys if k not in mapping]
+    unknown = [k for k in mapping if k not in keys]
+    if missing or unknown:
+        lacking = f"lacks {listing(missing)}" if missing else f"names {listing(unknown)}, which does not occur"
+        raise FmfairError(f"thresholds: the mapping from by-key ({', '.join(by.columns)}) to number {lacking}")
+    values = [as_number(mapping[k]) for k in keys]
+    if None in values:
+        raise FmfairError(f"thresholds: {listing(mapping.values())} are not all numbers")
+    return values
+
+
+def _given(values: list[float | None], blocks: Blocks, conventions: Conventions) -> pl.DataFrame:
+    threshold = pl.Series("threshold", values, dtype=pl.Float64)
+    side = "right" if conventions.strict else "left"
+    cut = pl.Series("cut", blocks.ranks.distinct.search_sorted(threshold, side=side), dtype=pl.UInt64)
+    frame = pl.DataFrame([threshold, cut])
+    return frame.select(
+        pl.int_range(pl.len(), dtype=pl.UInt32).alias("by"),
+        "threshold",
+        pl.lit(FIXED).alias("threshold_rule"),
+        "cut",
+        pl.lit(None, pl.String).alias("why"),
+    )
+
+
+def _tuned(rule: str, blocks: Blocks, n_by: int, conventions: Conventions) -> pl.DataFrame:
+    """The score that a rule chooses in each by-key; candidates are the observed scores."""
+    chosen = blocks.by_cell().group_by("cell").agg(rank=_chosen_rank(rule, conventions), m=pl.col("pos").sum()).collect()
+    everyone = pl.select(cell=pl.int_range(n_by, dtype=pl.UInt64))
+    found = everyone.join(chosen, on="cell", how="left", maintain_order="left")
+    rank = found["rank"]
+    why = pl.when(pl.col("rank").is_null()).then(
+        pl.when(pl.col("m") > 0).then(pl.lit(f"no observed score reaches {rule}")).otherwise(pl.lit("no positives"))
+    )
+    return found.with_columns(blocks.ranks.distinct.gather(rank).alias("threshold")).select(
+        pl.col("cell").alias("by").cast(pl.UInt32),
+        "threshold",
+        pl.lit(rule).alias("threshold_rule"),
+        (pl.col("rank").cast(pl.UInt64) + int(conventions.strict)).alias("cut"),
+        why.alias("why"),
+    )
+
+
+def _chosen_rank(rule: str, conventions: Conventions) -> pl.Expr:
+    """The rank of the chosen threshold among the blocks of one cell, which are in rising order of score."""
+    pos, neg, rank = pl.col("pos"), pl.col("neg"), pl.col("rank")
+    tp, fp = pos.cum_sum(reverse=True), neg.cum_sum(reverse=True)
+    m, n = pos.sum(), neg.sum()
+    match = _AT_LEAST.fullmatch(rule)
+    if match and match.group(1) == "tpr":
+        return rank.filter(tp / m >= float(match.group(2))).last()
+    if match:
+        return rank.filter((n - fp) / n >= float(match.group(2))).first()
+    if rule == "youden":
+        aim, possible = tp * n - fp * m, (m > 0) & (n > 0)
+    elif conventions.smoothed_f1:
+        precision, recall = tp / (tp + fp), tp / m
+        aim, possible = 2 * precision * recall / (precision + recall + _SMOOTHING), m > 0
+    else:
+        aim, possible = 2 * tp / (m + tp + fp), m > 0
+    return pl.when(possible).then(rank.filter(aim == aim.max()).first())
