@@ -25,11 +25,6 @@ class ArrayTable:
     `frame` has one row per sample. The attributes keep the user's names; the other columns take the names of their
     arguments, or a longer form where an attribute has that name. `y_true` and `y_score` are lists where there is one
     column per class, and `y_score_names` are then the user's own names of the score columns, if they had any.
-
-    Examples:
-        >>> table = from_arrays(values=[0.8, 0.9], sensitive_features=["F", "M"], notes=[], values_name="dice")
-        >>> table.values, table.attributes, table.y_true
-        ('dice', ['sensitive'], None)
     """
 
     frame: pl.DataFrame
@@ -57,11 +52,9 @@ def from_arrays(
 
     Every argument may be a list, tuple, range, NumPy array, pandas Series, Index or DataFrame, Polars Series or
     frame, Arrow array or table, DuckDB relation, tensor on any device, or any object with `__array__`, `to_numpy()`
-    or `numpy()`. Values keep their kind: booleans, integers, text and dates stay, Float32 is widened to
-    Float64, and None, NaN, NA and NaT become null. Only attributes may mix kinds, as text.
-
-    Samples are paired by position. pandas inputs whose unique index labels are the same in another order are paired
-    by label, with a note.
+    or `numpy()`. Values keep their kind: booleans, integers, text and dates stay, Float32 is widened to Float64, and
+    None, NaN, NA and NaT become null. Only attributes may mix kinds, as text. Samples are paired by position; pandas
+    inputs whose unique index labels are the same in another order are paired by label, with a note.
 
     Args:
         y_true: labels; shape (n,), (n, 1), or (n, k) for one-hot. Required unless `values` is given.
@@ -98,13 +91,14 @@ def from_arrays(
     taken = {column.name for column in attributes}
     names = {argument: _free_names(argument, found, taken) for argument, found in columns.items()}
     series = [c.alias(n) for argument, found in columns.items() for c, n in zip(found, names[argument], strict=True)]
+    roles: dict[str, Any] = {argument: found[0] if len(found) == 1 else found for argument, found in names.items()}
     return ArrayTable(
         frame=pl.DataFrame([*series, *attributes]),
-        y_true=_one_or_many(names.get("y_true")),
-        y_score=_one_or_many(names.get("y_score")),
-        y_pred=names.get("y_pred", [None])[0],
-        values=names.get(values_name, [None])[0],
-        weight=names.get("sample_weight", [None])[0],
+        y_true=roles.get("y_true"),
+        y_score=roles.get("y_score"),
+        y_pred=roles.get("y_pred"),
+        values=roles.get(values_name),
+        weight=roles.get("sample_weight"),
         attributes=[column.name for column in attributes],
         y_score_names=_own_names(columns.get("y_score", [])),
     )
@@ -129,7 +123,7 @@ def _read_all(given: Mapping[str, Any]) -> dict[str, list[pl.Series]]:
         try:
             with plain_errors(f"read {argument}"):
                 columns[argument] = read(argument, value)
-        except FmfairError as error:  # noqa: PERF203  (at most six arguments, and all their problems are shown at once)
+        except FmfairError as error:  # the problems of all arguments are shown at once
             problems.add(str(error))
     problems.raise_if_any()
     labels, scores = (_own_names(columns.get(argument, [])) for argument in ("y_true", "y_score"))
@@ -142,13 +136,13 @@ def _read_all(given: Mapping[str, Any]) -> dict[str, list[pl.Series]]:
 
 def _figures(argument: str, value: Any) -> list[pl.Series]:
     """The columns of labels, scores, decisions, values or weights."""
-    found = _Reader(argument).read(value)
-    columns = [found] if isinstance(found, pl.Series) else found
-    wide = argument in {"y_true", "y_score"}
-    if not columns or (len(columns) > 1 and not wide):
-        expected = "shape (n,) or (n, classes)" if wide else "one value per sample"
-        raise FmfairError(f"{argument} must have {expected}, got {plural(len(columns), 'column')}")
-    return columns
+    reader = _Reader(argument)
+    if argument not in {"y_true", "y_score"}:
+        return [reader.read_one(value)]
+    found = reader.read(value)
+    if isinstance(found, list) and not found:
+        raise FmfairError(f"{argument} has no column; give shape (n,) or (n, classes)")
+    return [found] if isinstance(found, pl.Series) else found
 
 
 def _attributes(argument: str, value: Any) -> list[pl.Series]:
@@ -174,10 +168,11 @@ def _check_distinct(what: str, names: Iterable[str]) -> None:
 
 
 def _check_lengths(columns: Mapping[str, list[pl.Series]], *, by_name: bool) -> None:
-    lengths = {argument: len(found[0]) for argument, found in columns.items()}
-    if by_name:  # the items of a mapping may differ among themselves
-        del lengths["sensitive_features"]
-        lengths |= {f"sensitive_features[{c.name!r}]": len(c) for c in columns["sensitive_features"]}
+    lengths = {
+        f"{argument}[{c.name!r}]" if by_name and argument == "sensitive_features" else argument: len(c)
+        for argument, found in columns.items()
+        for c in found
+    }
     if len(set(lengths.values())) > 1:
         each = ", ".join(f"{argument} {length}" for argument, length in lengths.items())
         raise FmfairError(f"lengths differ: {each}; give one value per sample")
@@ -200,10 +195,6 @@ def _free_names(argument: str, columns: list[pl.Series], taken: set[str]) -> lis
 def _own_names(columns: list[pl.Series]) -> list[str] | None:
     names = [column.name for column in columns]
     return names if len(set(names) - {""}) == len(names) > 1 else None
-
-
-def _one_or_many(names: list[str] | None) -> str | list[str] | None:
-    return names[0] if names is not None and len(names) == 1 else names
 
 
 def _is(value: Any, package: str, *classes: str) -> bool:
@@ -233,30 +224,27 @@ class _Reader:
 
     def read_one(self, value: Any) -> pl.Series:
         found = self.read(value)
-        if isinstance(found, pl.Series):
-            return found
-        if len(found) != 1:
-            raise FmfairError(f"{self.argument} must have one value per sample, got {plural(len(found), 'column')}")
-        return found[0]
+        columns = [found] if isinstance(found, pl.Series) else found
+        if len(columns) != 1:
+            raise FmfairError(f"{self.argument} must have one value per sample, got {plural(len(columns), 'column')}")
+        return columns[0]
 
     def part(self, name: object) -> _Reader:
         return _Reader(f"{self.argument}[{name!r}]", attribute=self.attribute)
 
     def as_array(self, value: Any) -> np.ndarray[Any, Any]:
-        if isinstance(value, np.ndarray):
+        if isinstance(value, np.ma.MaskedArray):
             return value
         if hasattr(value, "detach") and hasattr(value, "cpu"):
             value = value.detach().cpu()
-            if hasattr(value, "is_floating_point") and value.is_floating_point():
-                value = value.double()  # exact, and NumPy has no bfloat16
+            value = value.double() if value.is_floating_point() else value  # exact, and NumPy has no bfloat16
         for method in ("to_numpy", "numpy"):
             if callable(getattr(value, method, None)):
                 return np.asarray(getattr(value, method)())
         if hasattr(value, "__array__"):
             return np.asarray(value)
-        got = f"the text {value!r}" if isinstance(value, str) else f"one value of type {type(value).__name__}"
-        expected = "one value per sample (a list, an array or a column)"
-        raise FmfairError(f"{self.argument} must hold {expected}, got {got}")
+        got = f"the text {value!r}" if isinstance(value, str) else f"a value of type {type(value).__name__}"
+        raise FmfairError(f"{self.argument} must hold one value per sample (a list, array or column), got {got}")
 
     def series(self, values: pl.Series) -> Columns:
         if isinstance(values.dtype, pl.Struct):
@@ -270,13 +258,14 @@ class _Reader:
         dtype = values.dtype
         if dtype == pl.Object:
             return self.read_one(values.to_list()).alias(values.name)
-        if dtype == pl.Null:
+        if dtype == pl.Null or (dtype == pl.String and not self.attribute and values.null_count() == len(values)):
             return values.cast(pl.String if self.attribute else pl.Float64)
         if dtype.is_float():
             return values.cast(pl.Float64).fill_nan(None)
-        if dtype == pl.Binary or (not self.attribute and dtype in {pl.Categorical, pl.Enum}):
+        categories = isinstance(dtype, pl.Categorical | pl.Enum)
+        if dtype == pl.Binary or (categories and not self.attribute):
             return values.cast(pl.String)
-        if dtype.is_numeric() or dtype.is_temporal() or dtype in {pl.Boolean, pl.String, pl.Categorical, pl.Enum}:
+        if categories or dtype.is_numeric() or dtype.is_temporal() or dtype in {pl.Boolean, pl.String}:
             return values
         raise FmfairError(f"{self.argument} must hold numbers, booleans, text or dates, got {dtype}")
 
@@ -286,7 +275,7 @@ class _Reader:
         if array.ndim == 2:
             return [self.read_one(array[:, i]) for i in range(array.shape[1])]
         if array.ndim != 1:
-            got = f"shape {array.shape}" if array.ndim else "a scalar"
+            got = array.shape or "a scalar"
             raise FmfairError(f"{self.argument} must have shape (n,) or (n, columns), got {got}")
         kind = array.dtype.kind
         if kind == "m" or (kind == "M" and np.datetime_data(array.dtype)[0] != "D"):
@@ -322,11 +311,11 @@ class _Reader:
 
     def items(self, items: list[Any]) -> Columns:
         """A list of values, or of rows of values."""
-        if not any(map(_is_row, items)):
+        if not any(isinstance(item, list | tuple) or getattr(item, "shape", ()) for item in items):
             return self.cells(items)
         if any(isinstance(item, pl.Series) or _is(item, "pandas", "Series") for item in items):
             raise FmfairError(f"{self.argument} is a list of columns; give a data frame or {{name: column}}")
-        rows = [item if isinstance(item, list | tuple) else self.as_array(item) for item in items]
+        rows = [self.as_array(item) if getattr(item, "shape", ()) else item for item in items]
         shapes = [np.shape(row) for row in rows]
         odd = next((row for row, shape in enumerate(shapes) if shape != shapes[0]), None)
         if odd is not None:
@@ -337,12 +326,9 @@ class _Reader:
     def cells(self, items: list[Any]) -> Columns:
         """A list of single values; only attributes may mix text with other kinds."""
         items = [_unwrapped(item) for item in items]
-        kinds = {type(item) for item in items}
-        if bool in kinds and kinds & {int, float}:  # as in Python and NumPy, True beside numbers is 1
-            items = [int(item) if isinstance(item, bool) else item for item in items]
+        if {type(item) for item in items} - {type(None), float} == {bool, int}:
+            items = [int(item) if isinstance(item, bool) else item for item in items]  # as in Python and NumPy
         found = column(items, self.argument, "the arguments").alias("")
-        if not self.attribute and found.null_count() == len(found):
-            return found.cast(pl.Float64)
         if not self.attribute and found.dtype == pl.String:
             texts = pl.Series([isinstance(item, str) for item in items], dtype=pl.Boolean)
             if (odd := (found.is_not_null() & ~texts).arg_true()).len():
@@ -360,10 +346,6 @@ def _unwrapped(item: Any) -> Any:
     if getattr(item, "shape", None) == () and hasattr(item, "item"):  # NumPy, and a tensor of one value
         return item.item()
     return item
-
-
-def _is_row(item: Any) -> bool:
-    return isinstance(item, list | tuple) or bool(getattr(item, "shape", ()))
 
 
 def _paired(given: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
@@ -393,10 +375,10 @@ def _order(label: str, value: Any, reference: str, index: Any, notes: list[str])
     if own.equals(index):
         return as_it_is
     if not (own.is_unique and index.is_unique):
-        shared = bool(own.isin(index).any())
-        if shared:
-            notes.append(f"{label} and {reference} are paired by position, because their index labels repeat")
-        return as_it_is if shared else None
+        if not own.isin(index).any():
+            return None
+        notes.append(f"{label} and {reference} are paired by position, because their index labels repeat")
+        return as_it_is
     order: np.ndarray[Any, Any] = own.get_indexer(index)
     n_shared = int((order >= 0).sum())
     unclear = "so it is unclear which samples belong together; to pair by label, pass"
@@ -408,12 +390,8 @@ def _order(label: str, value: Any, reference: str, index: Any, notes: list[str])
         raise FmfairError(f"{overlap}, {unclear} both with .loc and the same labels; {by_position}")
     if n_shared and (order != as_it_is).any():
         same = f"{reference} and {label} have the same index labels in another order"
-        if _is_default(own) or _is_default(index):
-            default = "one has the default index 0, 1, 2, ..."
-            raise FmfairError(f"{same} and {default}, {unclear} {label}.loc[{reference}.index]; {by_position}")
+        if any(i.dtype.kind in "iu" and (np.asarray(i) == as_it_is).all() for i in (own, index)):
+            same += ", and one has the default index 0, 1, 2, ..."
+            raise FmfairError(f"{same}, {unclear} {label}.loc[{reference}.index]; {by_position}")
         notes.append(f"{same}; they are paired by label, in the order of {reference}")
     return order if n_shared else None
-
-
-def _is_default(index: Any) -> bool:
-    return getattr(index.dtype, "kind", "O") in "iu" and bool((np.asarray(index) == np.arange(len(index))).all())

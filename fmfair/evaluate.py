@@ -10,6 +10,7 @@ import polars as pl
 from fmfair import readers
 from fmfair.assemble import build_frames
 from fmfair.longtable import widen
+from fmfair.metadata import describe
 from fmfair.measures import Engine, long_table
 from fmfair.notes import Notes
 from fmfair.options import Bins, Intersections, Options, Threshold, check_options
@@ -82,13 +83,11 @@ def report_of(samples: Samples, columns: Columns, options: Options, notes: Notes
         )
 
     frames = build_frames(samples, options.metrics, options, measure)
-    metadata: dict[str, Any] = {"task": "classification", "conventions": options.conventions.name,
-                                "decision": options.conventions.decision}
     return Report(
         summary=summarise(frames, samples),
         groups=frames.groups,
         gaps=frames.gaps,
         overall=frames.overall,
         notes=tuple(notes),
-        metadata=metadata,
+        metadata=describe("classification", samples, columns, options, options.metrics),
     )

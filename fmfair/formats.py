@@ -74,7 +74,7 @@ def typed(frame: pl.LazyFrame) -> pl.LazyFrame:
     types |= _survey(frame, unsettled)
     if len(names) > 1:
         blank = pl.all_horizontal(_is_empty(name) for name in names)
-        # Only looked for where a blank row is possible, because the filter costs the reading of every column.
+        # The filter needs every column of the file, so it is added only where there is a blank row.
         if frame.select(blank.any()).collect(engine="streaming").item():
             frame = frame.filter(~blank)
     return frame.with_columns(_parsed(name, types[name]).alias(name) for name in names)

@@ -83,7 +83,7 @@ def _without_missing(values: pl.Series, name: str, options: Options, notes: Note
                 f"{argument}: column {name!r} has {where}; fill in or remove these rows"
                 + ("" if options.conventions.strict_input else ", or leave them out with missing_labels='drop'")
             )
-        notes.say(f"{argument}: {plural(len(rows), 'row')} with a missing label in {name!r} left out")
+        notes.warn(f"{argument}: {plural(len(rows), 'row')} with a missing label in {name!r} left out")
     return values
 
 

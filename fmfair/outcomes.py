@@ -117,7 +117,7 @@ def _single(
     position = 0
     if len(columns.y_score) > 1:
         try:
-            position = scores.class_position(columns.y_score, seen, positive, options.classes)
+            position = scores.class_position(columns.score_names or columns.y_score, seen, positive, options.classes)
         except FmfairError as error:
             problems.add(str(error))
     problems.raise_if_any()
@@ -201,6 +201,6 @@ def _note_flat(score: pl.Series, notes: Notes) -> None:
     if distinct <= 2:
         distinct = score.n_unique()
     if distinct == 1:
-        notes.say("y_score is constant: every sample has the same score, so that AUC is 0.5 and a gap of 0 says nothing")
+        notes.warn("y_score is constant: every sample has the same score, so that AUC is 0.5 and a gap of 0 says nothing")
     elif distinct == 2:
         notes.say("y_score takes only two values: these look like decisions, and AUC is that of one operating point")

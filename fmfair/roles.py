@@ -31,14 +31,17 @@ FLAGS: Mapping[str, str] = {
 class Columns:
     """The columns that an evaluation reads; several y_true are one-hot columns, several y_score one per class.
 
-    `pairs` are the column pairs of `labels=`, by the name that becomes the by-key `label`.
+    `score_names` are the user's names of the class columns where they differ from the columns' own.
+    `pairs` are the column pairs of `labels=`, by the name that becomes the by-key `label`. `values` are the columns
+    with a segmentation metric per sample, by metric.
     """
 
     y_true: tuple[str, ...] = ()
     y_score: tuple[str, ...] = ()
+    score_names: tuple[str, ...] = ()
     y_pred: str | None = None
     y_logit: str | None = None
-    value: str | None = None
+    values: Mapping[str, str] = field(default_factory=dict)
     attributes: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
     pairs: Mapping[str, tuple[str, str]] = field(default_factory=dict)
@@ -50,7 +53,7 @@ class Columns:
     @property
     def needed(self) -> list[str]:
         """Every column to read, each once."""
-        single = (self.y_pred, self.y_logit, self.value, self.sample_id, self.cluster, self.weight)
+        single = (self.y_pred, self.y_logit, *self.values.values(), self.sample_id, self.cluster, self.weight)
         paired = [c for pair in self.pairs.values() for c in pair]
         wanted = [*self.by, *self.attributes, *self.y_true, *self.y_score, *paired, *(c for c in single if c)]
         return list(dict.fromkeys(wanted))
@@ -88,16 +91,38 @@ def find_columns(schema: Mapping[str, pl.DataType], given: Mapping[str, Any], no
     return _find_attributes(names, columns, given, notes)
 
 
-def find_values(
-    schema: Mapping[str, pl.DataType], given: Mapping[str, Any], role: str, notes: Notes
-) -> Columns:
-    """The columns of a segmentation whose value per sample (`role`, e.g. `dice`) is in the table."""
+def find_values(schema: Mapping[str, pl.DataType], given: Mapping[str, Any], notes: Notes) -> Columns:
+    """The columns of a segmentation: a metric per sample, or paths of masks from which it is computed.
+
+    Args:
+        schema: The table's columns.
+        given: The arguments dice, iou, pred_mask, true_mask, attributes, by, sample_id, cluster, weight, bins.
+        notes: Says what was found by name.
+
+    Raises:
+        FmfairError: A named column does not exist, a role has two candidates, or there is nothing to evaluate.
+    """
     names = list(schema)
     _require(names, given)
-    value = given[role] or _one_by_name(names, role)
-    if value is None:
-        raise FmfairError(f"no {role} column found; name it with {role}= ({FLAGS[role]}). {_available(names)}")
-    columns = Columns(value=value, cluster=given["cluster"], weight=given["weight"])
+    found = {role: given[role] for role in ("dice", "iou", "pred_mask", "true_mask")}
+    if not any(found.values()):
+        found.update({role: _one_by_name(names, role) for role in ("dice", "pred_mask", "true_mask")})
+        if found["dice"]:
+            found["pred_mask"] = found["true_mask"] = None
+    values = {metric: found[metric] for metric in ("dice", "iou") if found[metric]}
+    masks = (found["pred_mask"], found["true_mask"])
+    if (any(masks) and not all(masks)) or not (values or all(masks)):
+        raise FmfairError(
+            "no segmentation columns found; name a value per sample with dice= (--dice) or iou=, or the paths of the "
+            f"masks with pred_mask= and true_mask= (--pred-mask, --true-mask). {_available(names)}"
+        )
+    if values and all(masks):
+        raise FmfairError("give either dice=/iou= or pred_mask= and true_mask=, not both")
+    columns = Columns(
+        values=values or dict(zip(("pred_mask", "true_mask"), masks, strict=True)),
+        cluster=given["cluster"],
+        weight=given["weight"],
+    )
     columns = _find_context(names, columns, given, set(columns.needed), notes)
     return _find_attributes(names, columns, given, notes)
 

@@ -75,32 +75,34 @@ def classification_samples(
 def value_samples(
     table: pl.DataFrame, source: pl.LazyFrame, columns: Columns, options: Options, notes: Notes
 ) -> Samples:
-    """The samples of a segmentation: column `value` in [0, 1] per sample, rows without one left out and counted.
+    """The samples of a segmentation: one column per metric (`dice`, `iou`), NULL where the sample has no value.
 
     Raises:
         FmfairError: The table is empty, or a value lies outside [0, 1].
     """
     context, by, attributes = _context(table, source, columns, options, notes)
-    name = str(columns.value)
-    value = scores.as_float(table[name], name, "dice").fill_nan(None).alias("value")
+    frame = context.with_columns(_value(table[name], name, metric, notes) for metric, name in columns.values.items())
+    weight = weights(table, columns.weight, options)
+    if weight is not None:
+        frame = frame.with_columns(weight).filter(weight > 0)
+    if not frame.select(pl.any_horizontal(pl.col(list(columns.values)).is_not_null().any())).item():
+        raise FmfairError(f"no row is left to evaluate: every value in {listing(columns.values.values())} is missing")
+    _note_missing_groups(frame, attributes, options, notes)
+    return Samples(frame, by, attributes, context)
+
+
+def _value(values: pl.Series, name: str, metric: str, notes: Notes) -> pl.Series:
+    """A metric's value per sample, in [0, 1], NaN as NULL."""
+    value = scores.as_float(values, name, metric).fill_nan(None).alias(metric)
     outside = ((value < 0.0) | (value > 1.0)).fill_null(False)
     if outside.any():
         raise FmfairError(
-            f"column {name!r} has {plural(int(outside.sum()), 'value')} outside [0, 1] "
+            f"{metric}: column {name!r} has {plural(int(outside.sum()), 'value')} outside [0, 1] "
             f"({rows_at(outside.arg_true().to_list())})"
         )
-    kept = value.is_not_null()
-    if not kept.all():
-        notes.say(f"{plural(int((~kept).sum()), 'sample')} with a missing value in {name!r} left out")
-    frame = context.with_columns(value)
-    weight = weights(table, columns.weight, options)
-    if weight is not None:
-        frame, kept = frame.with_columns(weight), kept & (weight > 0)
-    if not kept.any():
-        raise FmfairError(f"no row is left to evaluate: every value in {name!r} is missing")
-    frame = frame.filter(kept)
-    _note_missing_groups(frame, attributes, options, notes)
-    return Samples(frame, by, attributes, context)
+    if value.null_count():
+        notes.warn(f"{metric}: {plural(value.null_count(), 'sample')} with a missing value in {name!r} left out")
+    return value
 
 
 def _context(
@@ -197,7 +199,7 @@ def _note_missing_groups(
     for attribute in attributes:
         missing = frame[attribute.column].null_count()
         if missing:
-            notes.say(
+            notes.warn(
                 f"{attribute.name}: {plural(missing, 'row')} with a missing value left out for this attribute "
                 "(missing_groups='keep' shows them as a group)"
             )

@@ -67,7 +67,7 @@ def usable(scores: dict[str, pl.Series], among: pl.Series, options: Options, not
                 f"y_score: column {name!r} has {plural(count, 'score')} that cannot be used: {kinds} "
                 f"({rows_at(bad.arg_true().to_list())}); fix them{hint}"
             )
-        notes.say(f"y_score: {plural(count, 'row')} with {kinds} in {name!r} left out (missing_scores='drop')")
+        notes.warn(f"y_score: {plural(count, 'row')} with {kinds} in {name!r} left out (missing_scores='drop')")
         keep = keep & ~bad
     return keep
 
@@ -97,7 +97,8 @@ def read_scale(scores: Sequence[pl.Series], names: Sequence[str], options: Optio
             kind = "probability"
         else:
             kind = "logit" if low < 0.0 or options.conventions.strict_input else "rank"
-        notes.say(f"score_type: read as {kind} (scores from {low:.6g} to {high:.6g}); say score_type= to choose")
+        tell = notes.say if kind == "probability" else notes.warn
+        tell(f"score_type: read as {kind} (scores from {low:.6g} to {high:.6g}); say score_type= to choose")
         if kind == "rank" and len(scores) > 1:
             raise FmfairError(
                 f"y_score={list(names)!r}: class columns from {low:.6g} to {high:.6g} are neither probabilities nor "
@@ -117,7 +118,7 @@ def _rows_sum_to_one(scores: Sequence[pl.Series], options: Options, notes: Notes
     if bool(((totals - 1.0).abs() <= 1e-3 + 1e-5).all()):
         return True
     if not options.conventions.strict_input:
-        notes.say("y_score: the class columns do not sum to 1 in every row; each was taken as its own probability")
+        notes.warn("y_score: the class columns do not sum to 1 in every row; each was taken as its own probability")
     return not (options.conventions.strict_input and options.score_type == "auto")
 
 

@@ -1,0 +1,43 @@
+"""What a report says about itself: which columns, options and conventions its numbers come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fmfair.metrics.metric import Metric
+from fmfair.options import Options
+from fmfair.roles import Columns
+from fmfair.samples import Samples
+
+
+def describe(
+    task: str, samples: Samples, columns: Columns, options: Options, metrics: Sequence[Metric]
+) -> dict[str, Any]:
+    """The report's metadata, of plain values only."""
+    facts: dict[str, Any] = {
+        "task": task,
+        "conventions": options.conventions.name,
+        "n_samples": samples.frame.height,
+        "attributes": [a.name for a in samples.attributes],
+        "by": samples.by.columns,
+        "bins": {str(k): v if isinstance(v, int) else [float(e) for e in v] for k, v in options.bins.items()},
+        "min_group_size": options.min_group_size,
+        "metrics": [m.name for m in metrics],
+        "columns": {
+            "y_true": list(columns.y_true),
+            "y_score": list(columns.y_score),
+            "y_pred": columns.y_pred,
+            "y_logit": columns.y_logit,
+            "pairs": {k: list(v) for k, v in columns.pairs.items()},
+            "values": dict(columns.values),
+            "weight": columns.weight,
+            "cluster": columns.cluster,
+            "sample_id": columns.sample_id,
+        },
+    }
+    if task == "classification":
+        facts["decision"] = options.conventions.decision
+        facts["score_type"] = samples.scale.kind if samples.scale else None
+        facts["positive"] = None if options.positive is None else str(options.positive)
+    return facts

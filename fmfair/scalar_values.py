@@ -1,0 +1,118 @@
+"""One number out of a report, with the warnings that it needs."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from fmfair.array_api import report_of_arrays
+from fmfair.arrays import ArrayTable, from_arrays
+from fmfair.errors import FmfairError
+from fmfair.groupings import join_parts
+from fmfair.metrics.registry import REGISTRY
+from fmfair.notes import Notes
+from fmfair.options import check_options
+from fmfair.report import Report
+from fmfair.roles import Columns
+from fmfair.segmentation import report_of_values, with_overlap
+from fmfair.thresholds import check_thresholds
+
+# The metrics that a named statistic is made of.
+_PARTS: Mapping[str, tuple[str, ...]] = {"equal_opportunity": ("tpr",), "equalized_odds": ("tpr", "tnr")}
+
+
+class Masks(NamedTuple):
+    """Masks instead of Dice values, and how they are read."""
+
+    pred: Any
+    true: Any
+    label: int | float | None
+    threshold: float | None
+    score_type: str
+    empty: str
+
+    @property
+    def given(self) -> bool:
+        return self.pred is not None or self.true is not None
+
+
+def classification_value(
+    wanted: tuple[str, str], arrays: Mapping[str, Any], sensitive_features: Any, **options: Any
+) -> float:
+    """A statistic of a metric across the groups, or across the combinations of several attributes."""
+    metric, statistic = wanted
+    parts = _PARTS.get(metric, (metric,))
+    notes = Notes()
+    checked = check_options(metrics=parts, **options)
+    check_thresholds(checked.thresholds, checked.conventions)
+    table = from_arrays(**arrays, sensitive_features=sensitive_features, notes=notes)
+    pairing = list(notes)
+    checked = check_options(metrics=parts, intersections=_combined(table.attributes), **options)
+    report = report_of_arrays(table, checked, notes)
+    return _number(report, metric, statistic, table.attributes, [*pairing, *notes.warnings])
+
+
+def segmentation_value(
+    statistic: str, arrays: Mapping[str, Any], masks: Masks, sensitive_features: Any, **options: Any
+) -> float:
+    """A statistic of the mean Dice across the groups, from Dice values or from masks."""
+    if masks.given == (arrays["values"] is not None):
+        raise FmfairError("give either dice, or both pred_masks and true_masks")
+    notes = Notes()
+    known = check_options(among=(REGISTRY["dice"],), **options)
+    arrays = dict(arrays)
+    if masks.given:
+        indexed = Columns(values={})
+        scored, columns = with_overlap(
+            pl.DataFrame(), indexed, (masks.pred, masks.true), known, notes, label=masks.label, threshold=masks.threshold,
+            score_type=masks.score_type, empty=masks.empty,
+        )  # fmt: skip
+        arrays["values"] = scored[columns.values["dice"]]
+    pairing = list(notes.warnings)
+    table = from_arrays(**arrays, sensitive_features=sensitive_features, notes=notes, values_name="dice")
+    known = check_options(among=(REGISTRY["dice"],), intersections=_combined(table.attributes), **options)
+    columns = Columns(
+        values={"dice": str(table.values)}, attributes=tuple(table.attributes), weight=table.weight
+    )
+    report = report_of_values(table.frame, table.frame.lazy(), columns, known, notes)
+    return _number(report, "dice", statistic, table.attributes, [*pairing, *notes.warnings])
+
+
+def _combined(attributes: Sequence[str]) -> Any:
+    return [tuple(attributes)] if len(attributes) > 1 else 1
+
+
+def _number(report: Report, metric: str, statistic: str, attributes: Sequence[str], said: Sequence[str]) -> float:
+    """The value, after warning of all that a reader of the bare number must know."""
+    attribute = join_parts(list(attributes))
+    for sentence in dict.fromkeys(said):
+        _warn(sentence)
+    for part in _PARTS.get(metric, (metric,)):
+        _warn_of_undefined(report.groups.filter((pl.col("attribute") == attribute) & (pl.col("metric") == part)))
+    row = report.gaps.filter(
+        (pl.col("attribute") == attribute) & (pl.col("metric") == metric) & (pl.col("statistic") == statistic)
+    )
+    value, note = row.select("value", "note").row(0)
+    if value is None:
+        _warn(f"{statistic} of {metric} across {attribute} is undefined: {note}")
+        return math.nan
+    return float(value)
+
+
+def _warn_of_undefined(groups: pl.DataFrame) -> None:
+    """One sentence for all groups that a metric is undefined for."""
+    undefined = groups.filter(pl.col("value").is_null())
+    if undefined.height:
+        shown = ", ".join(f"{g} ({note})" for g, note in undefined.head(5).select("group", "note").iter_rows())
+        more = f" and {undefined.height - 5} more" if undefined.height > 5 else ""
+        what = f"{undefined['metric'][0]} is undefined for {undefined.height} of {groups.height} groups"
+        _warn(f"{groups['attribute'][0]}: {what}, which are left out: {shown}{more}", depth=1)
+
+
+def _warn(sentence: str, depth: int = 0) -> None:
+    # The public function and the two helpers of this module lie between here and the caller.
+    warnings.warn(sentence, UserWarning, stacklevel=5 + depth)

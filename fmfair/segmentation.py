@@ -1,0 +1,226 @@
+"""`evaluate_segmentation`: Dice and IoU per sample in, a report of how they differ between groups out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from fmfair import masks, readers
+from fmfair.assemble import build_frames
+from fmfair.errors import FmfairError, plural
+from fmfair.groupings import Grouping
+from fmfair.longtable import widen
+from fmfair.metadata import describe
+from fmfair.metrics.metric import Metric
+from fmfair.metrics.registry import REGISTRY
+from fmfair.notes import Notes
+from fmfair.options import Bins, Intersections, Options, check_options
+from fmfair.report import Report
+from fmfair.roles import Columns, find_values
+from fmfair.samples import Samples, value_samples
+from fmfair.summary import summarise
+
+BOTH_EMPTY = "both_empty"
+
+
+def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind it takes Options
+    frame: Any,
+    *,
+    dice: str | None = None,
+    iou: str | None = None,
+    pred_mask: str | None = None,
+    true_mask: str | None = None,
+    attributes: str | Sequence[str] | None = None,
+    by: str | Sequence[str] | None = None,
+    bins: Bins | None = None,
+    intersections: Intersections = 1,
+    label: int | float | None = None,
+    mask_threshold: float | None = None,
+    mask_type: str = "auto",
+    empty: str = "one",
+    sample_id: str | None = None,
+    cluster: str | None = None,
+    weight: str | None = None,
+    min_group_size: int = 0,
+    missing_groups: str = "drop",
+    missing_values: Sequence[str] = (),
+    conventions: str = "standard",
+) -> Report:
+    """Differences in Dice and IoU between groups.
+
+    Args:
+        frame: A table with one row per sample: whatever `fmfair.evaluate` takes.
+        dice: Column with the Dice of each sample, in [0, 1]; found by name (dice, dsc, ...) where nothing is named.
+        iou: Column with the IoU of each sample, in [0, 1].
+        pred_mask: Column with the path of each predicted mask, from which Dice and IoU are computed; relative to the
+            table's folder where the table is a file.
+        true_mask: Column with the path of each reference mask.
+        attributes: Columns whose groups are compared; found by name (sex, age, race, site, ...) where left out.
+        by: Columns to evaluate separately, such as model; found by name where left out, `[]` switches that off.
+        bins: Cut points or a number of quantiles per numeric attribute, e.g. `{"age": [40, 60]}`.
+        intersections: 2 for all pairs of attributes, 3 for triples too, `"all"`, or a list of tuples.
+        label: The class to evaluate in masks with several; any value above 0 is foreground where left out.
+        mask_threshold: Cut of masks that hold probabilities or logits, on the scale of the probability.
+        mask_type: `"label"`, `"probability"` or `"logit"`; `"auto"` decides once for all masks.
+        empty: What a sample counts whose masks are both empty: `"one"`, `"zero"`, or `"drop"` to leave it out.
+        sample_id: Column that identifies a sample, which may occur once per by-key.
+        cluster: Column of the patient, where several rows of one are meant.
+        weight: Column of sample weights.
+        min_group_size: Groups with fewer samples are shown, but left out of the gaps.
+        missing_groups: `"drop"` leaves samples with a missing attribute out of that attribute, `"keep"` shows them.
+        missing_values: Texts that mean missing.
+        conventions: `"standard"`, or `"fairmedfm"` for the published package's numbers.
+
+    Returns:
+        A report. `summary` holds mean_dice (over samples), min_dice, max_dice, delta_dice, skewness_dice, std_dice
+        (population standard deviation of the group means) and es_dice (mean / (1 + std)) per attribute; higher is
+        better for the means, 0 is fair for delta_dice and std_dice, 1 for skewness_dice. A group without a usable
+        sample is listed with n = 0.
+
+    Raises:
+        FmfairError: The input cannot be used; the message says where and what to do.
+
+    Examples:
+        >>> import polars as pl
+        >>> df = pl.DataFrame({"dice": [0.9, 0.7, 0.6, 0.5], "site": ["x", "x", "z", "z"]})
+        >>> report = df.pipe(fmfair.evaluate_segmentation, attributes="site")
+        >>> round(report.summary["delta_dice"][0], 12)
+        0.25
+    """
+    options = check_options(
+        among=(REGISTRY["dice"], REGISTRY["iou"]),
+        bins=bins,
+        intersections=intersections,
+        min_group_size=min_group_size,
+        missing_groups=missing_groups,
+        missing_values=missing_values,
+        conventions=conventions,
+    )
+    given = {
+        "dice": dice,
+        "iou": iou,
+        "pred_mask": pred_mask,
+        "true_mask": true_mask,
+        "attributes": attributes,
+        "by": by,
+        "sample_id": sample_id,
+        "cluster": cluster,
+        "weight": weight,
+        "bins": bins,
+    }
+    notes = Notes()
+    source = readers.scan(frame)
+    columns = find_values(readers.schema(source), given, notes)
+    table = readers.collect(source, columns.needed)
+    if columns.long:
+        table, columns = widen(table, columns)
+    if "pred_mask" in columns.values:
+        pairs = [table[columns.values[role]] for role in ("pred_mask", "true_mask")]
+        base = Path(frame).parent if isinstance(frame, str | Path) else None
+        table, columns = with_overlap(
+            table, columns, pairs, options, notes, label=label, threshold=mask_threshold, score_type=mask_type,
+            empty=empty, base=base,
+        )  # fmt: skip
+    return report_of_values(table, source, columns, options, notes)
+
+
+def with_overlap(  # noqa: PLR0913 - the mask options travel together
+    table: pl.DataFrame,
+    columns: Columns,
+    pairs: Sequence[Any],
+    options: Options,
+    notes: Notes,
+    *,
+    label: int | float | None,
+    threshold: float | None,
+    score_type: str,
+    empty: str,
+    base: Path | None = None,
+) -> tuple[pl.DataFrame, Columns]:
+    """The table with the Dice and IoU of every pair of masks, the policy for empty pairs applied."""
+    if empty not in ("one", "zero", "drop"):
+        raise FmfairError(f"empty={empty!r} is not known; expected 'one', 'zero' or 'drop'")
+    found, note = masks.overlap(
+        *pairs, label=label, threshold=threshold, score_type=score_type, conventions=options.conventions.name, base=base
+    )
+    notes.say(note)
+    nothing = found["dice"].is_null()
+    if nothing.any():
+        effect = {"one": "counted as 1", "zero": "counted as 0", "drop": "left out"}[empty]
+        notes.warn(f"{plural(int(nothing.sum()), 'sample')} with both masks empty {effect} (empty={empty!r})")
+    names = {metric: _free(metric, table.columns) for metric in ("dice", "iou", BOTH_EMPTY)}
+    scored = [masks.apply_empty(found[m], nothing, empty).alias(names[m]) for m in ("dice", "iou")]  # type: ignore[arg-type]  # checked above
+    table = table.with_columns(*scored, nothing.cast(pl.Float64).alias(names[BOTH_EMPTY]))
+    return table, replace(columns, values=names)
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def report_of_values(
+    table: pl.DataFrame, source: pl.LazyFrame, columns: Columns, options: Options, notes: Notes
+) -> Report:
+    """The report of a table with a value per sample and metric."""
+    samples = value_samples(table, source, columns, options, notes)
+    metrics = tuple(REGISTRY[name] for name in columns.values)
+
+    def measure(groupings: Sequence[Grouping], listed: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        parts = [
+            _measured(samples, metrics, grouping, cells).with_columns(grouping=pl.lit(i, pl.UInt32))
+            for i, (grouping, cells) in enumerate(zip(groupings, listed, strict=True))
+        ]
+        return pl.concat(parts)
+
+    frames = build_frames(samples, metrics, options, measure)
+    return Report(
+        summary=summarise(frames, samples, segmentation=True),
+        groups=frames.groups,
+        gaps=frames.gaps,
+        overall=frames.overall,
+        notes=tuple(notes),
+        metadata=describe("segmentation", samples, columns, options, metrics),
+    )
+
+
+def _measured(samples: Samples, metrics: Sequence[Metric], grouping: Grouping, cells: pl.DataFrame) -> pl.DataFrame:
+    """The long table of one grouping: the mean of each metric over the samples that have one."""
+    parts = [_mean_per_cell(samples, metric, order, grouping, cells) for order, metric in enumerate(metrics)]
+    return pl.concat(parts)
+
+
+def _mean_per_cell(
+    samples: Samples, metric: Metric, order: int, grouping: Grouping, cells: pl.DataFrame
+) -> pl.DataFrame:
+    assert metric.aggregate is not None  # noqa: S101 - every segmentation metric has one
+    weight = pl.col("weight") if samples.weighted else pl.lit(1.0)
+    found = (
+        samples.frame.lazy()
+        .select(grouping.cell().alias("cell"), pl.col(metric.name).alias("value"), weight.alias("weight"))
+        .drop_nulls(["cell", "value"])
+        .group_by("cell")
+        .agg(metric.aggregate().alias("value"), n=pl.len().cast(pl.Int64), weight=pl.col("weight").sum())
+        .collect()
+    )
+    rows = cells.select("cell").join(found, on="cell", how="left", maintain_order="left")
+    rows = rows.with_columns(pl.col("n").fill_null(0), pl.col("weight").fill_null(0.0))
+    return rows.select(
+        "cell",
+        pl.lit(order, pl.UInt16).alias("order"),
+        pl.lit(metric.name).alias("metric"),
+        pl.lit(None, pl.UInt32).alias("t"),
+        pl.lit(None, pl.Float64).alias("threshold"),
+        pl.lit(None, pl.String).alias("threshold_rule"),
+        "value",
+        "n",
+        pl.lit(None, pl.Int64).alias("n_pos"),
+        "weight",
+        pl.col("n").alias("denominator"),
+        pl.when(pl.col("n") == 0).then(pl.lit("no usable sample")).alias("note"),
+    )
