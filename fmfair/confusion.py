@@ -7,11 +7,18 @@ further pass over the rows.
 
 from __future__ import annotations
 
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from fmfair.blocks import Blocks
 from fmfair.groupings import Grouping
 from fmfair.thresholds import DECIDED
+
+Positions: TypeAlias = npt.NDArray[np.intp]
+Numbers: TypeAlias = npt.NDArray[Any]
 
 
 def confusion_at(blocks: Blocks, cells: pl.DataFrame, thresholds: pl.DataFrame) -> pl.DataFrame:
@@ -27,53 +34,42 @@ def confusion_at(blocks: Blocks, cells: pl.DataFrame, thresholds: pl.DataFrame) 
         and `n_pred_pos` (rows called positive); the counts are NULL where the threshold is.
     """
     asked = cells.select("cell", "by").join(thresholds, on="by", how="inner", maintain_order="left_right")
-    n_ranks, keys = blocks.n_ranks, blocks.frame["key"]
-    first = asked["cell"] * n_ranks
-    start = pl.Series("start", keys.search_sorted(first, side="left"), dtype=pl.Int64)
-    end = pl.Series("end", keys.search_sorted(first + n_ranks, side="left"), dtype=pl.Int64)
-    cut = first + asked["cut"].fill_null(0).clip(0, n_ranks)
-    at = pl.Series("at", keys.search_sorted(cut, side="left"), dtype=pl.Int64)
-    bounds = pl.DataFrame([start, at, end])
-    below, total = _sums(blocks, bounds, "at"), _sums(blocks, bounds, "end")
-    defined = asked["cut"].is_not_null()
-    counts = pl.DataFrame(
-        [
-            (total["pos"] - below["pos"]).alias("tp"),
-            (total["neg"] - below["neg"]).alias("fp"),
-            below["pos"].alias("fn"),
-            below["neg"].alias("tn"),
-            (total["rows"] - below["rows"]).alias("n_pred_pos"),
-        ]
+    n_ranks, keys = np.uint64(blocks.n_ranks), blocks.frame["key"].to_numpy()
+    first = asked["cell"].to_numpy() * n_ranks
+    cut = asked["cut"].fill_null(0).to_numpy()
+    bounds = [np.searchsorted(keys, first + np.minimum(offset, n_ranks)) for offset in (np.uint64(0), cut, n_ranks)]
+    pos_below, pos = _sums(blocks, "pos", *bounds)
+    neg_below, neg = _sums(blocks, "neg", *bounds)
+    rows_below, rows = _sums(blocks, "rows", *bounds)
+    counts = {
+        "tp": pos - pos_below,
+        "fp": neg - neg_below,
+        "fn": pos_below,
+        "tn": neg_below,
+        "n_pred_pos": rows - rows_below,
+    }
+    known = pl.col("cut").is_not_null()
+    return asked.with_columns(pl.Series(name, values) for name, values in counts.items()).select(
+        "cell",
+        "t",
+        "threshold",
+        "threshold_rule",
+        "why",
+        *(pl.when(known).then(pl.col(name)).alias(name) for name in counts),
     )
-    known = pl.concat([asked, counts], how="horizontal").with_columns(
-        pl.when(defined).then(pl.col(c)).alias(c) for c in counts.columns
-    )
-    return known.select("cell", "t", "threshold", "threshold_rule", "why", *counts.columns)
 
 
-def _sums(blocks: Blocks, bounds: pl.DataFrame, upto: str) -> dict[str, pl.Series]:
-    """Sums of `pos`, `neg` and `rows` over the blocks from `start` up to a position, which is left out."""
-    sums = {}
-    for name in ("pos", "neg", "rows"):
-        values = blocks.frame[name]
-        if values.dtype.is_float():
-            sums[name] = _float_sums(blocks, name, bounds, upto)
-            continue
+def _sums(blocks: Blocks, name: str, start: Positions, at: Positions, end: Positions) -> tuple[Numbers, Numbers]:
+    """Sums of a column over the blocks from `start` up to `at`, and up to `end`, which are left out."""
+    values = blocks.frame[name].to_numpy()
+    if values.dtype.kind == "i":
         # Whole numbers: the difference of two running sums over all cells is exact.
-        running = pl.concat([pl.Series(name, [0], dtype=values.dtype), values.cum_sum()])
-        sums[name] = running.gather(bounds[upto]) - running.gather(bounds["start"])
-    return sums
-
-
-def _float_sums(blocks: Blocks, name: str, bounds: pl.DataFrame, upto: str) -> pl.Series:
-    """Weights: each cell has its own running sum, so that a large cell costs a small one no digits."""
-    running = (
-        blocks.by_cell().select(pl.col(name).cum_sum().over("cell", order_by="rank")).collect().to_series()
-    )
-    inside = bounds[upto] > bounds["start"]
-    last = (bounds[upto] - 1).clip(0)
-    values = running.gather(last) if len(running) else pl.repeat(0.0, len(last), eager=True)
-    return values.set(~inside, 0.0).alias(name)
+        running = np.concatenate([[0], np.cumsum(values)])
+        return running[at] - running[start], running[end] - running[start]
+    # Weights: each cell has its own running sum, so that a large cell costs a small one no digits.
+    within = blocks.by_cell().select(pl.col(name).cum_sum().over("cell")).collect().to_series().to_numpy()
+    running = np.concatenate([[0.0], within])
+    return np.where(at > start, running[at], 0.0), np.where(end > start, running[end], 0.0)
 
 
 def confusion_of_decisions(frame: pl.DataFrame, grouping: Grouping) -> pl.DataFrame:

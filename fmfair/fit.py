@@ -1,20 +1,47 @@
 """Calibration intercept and slope: logistic regression of the label on the logit of the score, in every cell at once.
 
-Each Newton step is one grouped sum over the rows. It ends when no cell moves by more than `TOLERANCE` of its size, or after
-`MAX_STEPS`; a cell whose labels the scores separate has no finite slope and is NULL.
+Each Newton step is one grouped sum over the rows. The steps of a cell end when one is at most `TOLERANCE` of its size,
+which leaves an error of the order of its square. A cell whose labels the scores separate has no finite slope and is
+NULL, and so is one that does not settle in `MAX_STEPS`.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from fmfair.groupings import Grouping
 
-TOLERANCE = 1e-12
-MAX_STEPS = 50
+TOLERANCE = 1e-9
+MAX_STEPS = 60
+# Where every score is saturated the curvature is nearly 0 and a full step would leave the range of exp().
 MAX_MOVE = 5.0
-# A slope or intercept beyond this comes from separated classes, whose likelihood has no maximum.
-DIVERGED = 1e6
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows of the cells that are fitted: the cell's position, the logit, the label and the weight."""
+
+    cell: npt.NDArray[np.intp]
+    x: Floats
+    y: Floats
+    w: Floats
+    n_cells: int
+
+    def sums(self, values: Floats) -> Floats:
+        """The sum of a value over the rows of every cell."""
+        return np.bincount(self.cell, weights=values, minlength=self.n_cells)
+
+    def of(self, cells: npt.NDArray[np.bool_]) -> _Rows:
+        """The rows of some of the cells, which keep their positions."""
+        mine = cells[self.cell]
+        return _Rows(self.cell[mine], self.x[mine], self.y[mine], self.w[mine], self.n_cells)
 
 
 def fit_cells(frame: pl.DataFrame, grouping: Grouping) -> pl.DataFrame:
@@ -29,18 +56,33 @@ def fit_cells(frame: pl.DataFrame, grouping: Grouping) -> pl.DataFrame:
     """
     logit = pl.col("logit") if "logit" in frame.columns else pl.col("prob").log() - (1.0 - pl.col("prob")).log()
     weight = pl.col("weight") if "weight" in frame.columns else pl.lit(1.0)
-    rows = (
+    table = (
         frame.lazy()
         .select(grouping.cell().alias("cell"), logit.alias("x"), pl.col("y").cast(pl.Float64), weight.alias("w"))
         .drop_nulls("cell")
         .collect()
     )
-    cells = rows.group_by("cell").agg(
-        finite=pl.col("x").is_finite().all(),
-        both=(pl.col("y").min() == 0) & (pl.col("y").max() == 1),
-        flat=pl.col("x").min() == pl.col("x").max(),
-        apart=(pl.col("x").filter(pl.col("y") == 1).min() >= pl.col("x").filter(pl.col("y") == 0).max())
-        | (pl.col("x").filter(pl.col("y") == 1).max() <= pl.col("x").filter(pl.col("y") == 0).min()),
+    numbers, position = np.unique(table["cell"].to_numpy(), return_inverse=True)
+    rows = _Rows(position, *(table[c].to_numpy() for c in ("x", "y", "w")), len(numbers))
+    cells = _conditions(table)
+    both, finite = (cells[c].to_numpy() for c in ("both", "finite"))
+    fixed, _ = _newton(rows.of(both & finite), free_slope=False)
+    _, slope = _newton(rows.of(both & cells["fit_note"].is_null().to_numpy()), free_slope=True)
+    return cells.select("cell", "fit_note").with_columns(
+        pl.Series("calibration_intercept", fixed, nan_to_null=True),
+        pl.Series("calibration_slope", slope, nan_to_null=True),
+    )
+
+
+def _conditions(table: pl.DataFrame) -> pl.DataFrame:
+    """Per cell, in order: whether both classes occur, all logits are finite, and why no slope can be fitted."""
+    x, positive = pl.col("x"), pl.col("y") == 1
+    above, below = x.filter(positive), x.filter(~positive)
+    facts = table.lazy().group_by("cell").agg(
+        finite=x.is_finite().all(),
+        both=positive.any() & ~positive.all(),
+        flat=x.min() == x.max(),
+        apart=(above.min() >= below.max()) | (above.max() <= below.min()),
     )
     why = (
         pl.when(~pl.col("finite"))
@@ -50,55 +92,37 @@ def fit_cells(frame: pl.DataFrame, grouping: Grouping) -> pl.DataFrame:
         .when(pl.col("apart"))
         .then(pl.lit("the scores separate the classes, no finite slope"))
     )
-    cells = cells.with_columns(fit_note=why)
-    fixed = _newton(rows, cells.filter(pl.col("finite") & pl.col("both")), free_slope=False)
-    free = _newton(rows, cells.filter(pl.col("both") & pl.col("fit_note").is_null()), free_slope=True)
-    return (
-        cells.select("cell", "fit_note")
-        .join(fixed.select("cell", calibration_intercept="a"), on="cell", how="left")
-        .join(free.select("cell", calibration_slope="b"), on="cell", how="left")
-    )
+    return facts.with_columns(fit_note=why).sort("cell").collect()
 
 
-def _newton(rows: pl.DataFrame, cells: pl.DataFrame, *, free_slope: bool) -> pl.DataFrame:
-    """Fitted `a` and `b` of the cells; NULL where the steps did not settle."""
-    rows = rows.join(cells.select(pl.col("cell").sort()).with_row_index("i"), on="cell", how="inner").sort("i")
-    slope = 0.0 if free_slope else 1.0
-    fitted = cells.select(pl.col("cell").sort()).with_columns(a=pl.lit(0.0), b=pl.lit(slope), move=pl.lit(float("inf")))
+def _newton(rows: _Rows, *, free_slope: bool) -> tuple[Floats, Floats]:
+    """The fitted intercepts and slopes; NaN where there are no rows or the steps did not settle."""
+    a, b = np.zeros(rows.n_cells), np.full(rows.n_cells, 0.0 if free_slope else 1.0)
+    moving = np.zeros(rows.n_cells, dtype=bool)
+    moving[rows.cell] = True
+    fitted = np.zeros(rows.n_cells, dtype=bool)
     for _ in range(MAX_STEPS):
-        if not fitted.height or (fitted["move"] <= TOLERANCE).all():
+        if not moving.any():
             break
-        fitted = _step(rows, fitted, free_slope=free_slope)
-    settled = (pl.col("move") <= TOLERANCE * 1e3) & (pl.col("a").abs() < DIVERGED) & (pl.col("b").abs() < DIVERGED)
-    return fitted.select("cell", *(pl.when(settled).then(pl.col(c)).alias(c) for c in ("a", "b")))
+        da, db = _step(rows, a, b, free_slope=free_slope)
+        usable = moving & np.isfinite(da) & np.isfinite(db)
+        a, b = np.where(usable, a + da, a), np.where(usable, b + db, b)
+        done = usable & (np.maximum(abs(da), abs(db)) <= TOLERANCE * (1.0 + abs(a) + abs(b)))
+        fitted |= done
+        moving = usable & ~done
+        rows = rows.of(moving) if done.any() or not usable.all() else rows
+    return np.where(fitted, a, np.nan), np.where(fitted, b, np.nan)
 
 
-def _step(rows: pl.DataFrame, fitted: pl.DataFrame, *, free_slope: bool) -> pl.DataFrame:
-    """One Newton step in every cell; a step that leaves the finite numbers is not taken."""
-    x, y, w = pl.col("x"), pl.col("y"), pl.col("w")
-    eta = fitted["a"].gather(rows["i"]) + fitted["b"].gather(rows["i"]) * rows["x"]
-    p = 1.0 / (1.0 + (-pl.col("eta")).exp())
-    sums = (
-        rows.lazy()
-        .with_columns(eta.alias("eta"))
-        .with_columns(r=w * (y - p), v=w * p * (1.0 - p))
-        .group_by("i")
-        .agg(g0=pl.col("r").sum(), g1=(pl.col("r") * x).sum(), h00=pl.col("v").sum(), h01=(pl.col("v") * x).sum(),
-             h11=(pl.col("v") * x * x).sum())
-        .sort("i")
-        .collect()
-    )
-    if free_slope:
-        det = pl.col("h00") * pl.col("h11") - pl.col("h01") ** 2
-        da = (pl.col("h11") * pl.col("g0") - pl.col("h01") * pl.col("g1")) / det
-        db = (pl.col("h00") * pl.col("g1") - pl.col("h01") * pl.col("g0")) / det
-    else:
-        # Where every score is saturated the curvature is nearly 0 and a full step would leave the range of exp().
-        da, db = (pl.col("g0") / pl.col("h00")).clip(-MAX_MOVE, MAX_MOVE), pl.lit(0.0)
-    step = sums.select(da=da, db=db)
-    usable = step["da"].is_finite() & step["db"].is_finite()
-    step = step.with_columns(pl.when(usable).then(pl.col("da", "db")).otherwise(0.0))
-    size = step.select(pl.max_horizontal(pl.col("da").abs(), pl.col("db").abs())).to_series()
-    size = size / (1.0 + fitted["a"].abs() + fitted["b"].abs())
-    # A step that is not usable keeps the cell open, so that it ends as NULL.
-    return fitted.with_columns(a=fitted["a"] + step["da"], b=fitted["b"] + step["db"], move=size.set(~usable, float("inf")))
+def _step(rows: _Rows, a: Floats, b: Floats, *, free_slope: bool) -> tuple[Floats, Floats]:
+    """One Newton step in every cell; not finite where it cannot be taken."""
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        p = 1.0 / (1.0 + np.exp(-(a[rows.cell] + b[rows.cell] * rows.x)))
+        residual, curvature = rows.w * (rows.y - p), rows.w * p * (1.0 - p)
+        g0, h00 = rows.sums(residual), rows.sums(curvature)
+        if not free_slope:
+            return np.clip(g0 / h00, -MAX_MOVE, MAX_MOVE), np.zeros(rows.n_cells)
+        g1, h01 = rows.sums(residual * rows.x), rows.sums(curvature * rows.x)
+        h11 = rows.sums(curvature * rows.x**2)
+        determinant = h00 * h11 - h01**2
+        return (h11 * g0 - h01 * g1) / determinant, (h00 * g1 - h01 * g0) / determinant
