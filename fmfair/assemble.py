@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from fmfair.columns import GAPS, GROUPS, OVERALL
-from fmfair.conventions import Conventions
-from fmfair.gaps import KEY, compare
+from fmfair.gaps import compare
 from fmfair.groupings import Grouping, groupings, join_parts
 from fmfair.metrics.metric import Metric
-from fmfair.named_gaps import named_statistics
+from fmfair.notes import Notes
 from fmfair.options import Options
 from fmfair.samples import Samples
+from fmfair.summary import summarise
 
 # Measures the cells of groupings: groupings and the cells to list of each -> the long table of `measures.long_table`.
 Measure = Callable[[Sequence[Grouping], Sequence[pl.DataFrame]], pl.DataFrame]
@@ -22,107 +22,116 @@ Measure = Callable[[Sequence[Grouping], Sequence[pl.DataFrame]], pl.DataFrame]
 
 @dataclass(frozen=True)
 class Frames:
-    """The result frames, and the long tables behind them with positions instead of names."""
+    """The result frames as the report shows them."""
 
+    summary: pl.DataFrame
     groups: pl.DataFrame
     gaps: pl.DataFrame
     overall: pl.DataFrame
-    present: pl.DataFrame
 
 
-def build_frames(samples: Samples, metrics: Sequence[Metric], options: Options, measure: Measure) -> Frames:
+def build_frames(  # noqa: PLR0913 - what is measured, and how it is shown
+    samples: Samples, metrics: Sequence[Metric], options: Options, notes: Notes, task: str, measure: Measure
+) -> Frames:
     """Disaggregate, then compare."""
     divided = groupings(samples.attributes, options.intersections)
-    missing = {a.column for a in samples.attributes if samples.frame[a.column].null_count()}
-    scopes = [_scope(g, missing) for g in divided]
+    scopes = [g.all_rows(samples.incomplete) for g in divided]
     wholes = list(dict.fromkeys([Grouping(), *scopes]))
-    everything = [*divided, *wholes]
-    listed = [g.cells(samples.seen, samples.by.height) for g in everything]
-    long = measure(everything, listed)
-    cells = pl.concat([_named_cells(g, i, c) for i, (g, c) in enumerate(zip(divided, listed, strict=False))])
-    groups = long.join(cells, on=["grouping", "cell"], how="inner", maintain_order="left")
-    groups = groups.with_columns(in_gaps=(pl.col("n") >= options.min_group_size) & (pl.col("n") > 0))
-    if options.conventions.skip_one_class_groups and metrics[0].family != "segmentation":
-        groups = _skip_one_class(groups)
-    groups = groups.sort("by", "grouping", "order", "t", "cell", nulls_last=False)
-    whole_of = pl.DataFrame(
-        {
-            "grouping": range(len(divided)),
-            "whole": [len(divided) + wholes.index(s) for s in scopes],
-        },
-        schema={"grouping": pl.UInt32, "whole": pl.UInt32},
-    )
+    listed = [g.cells(samples) for g in [*divided, *wholes]]
+    long = measure([*divided, *wholes], listed)
+    groups = _group_values(long, divided, listed[: len(divided)], options, task)
     undivided = long.filter(pl.col("grouping") >= len(divided)).with_columns(by=pl.col("cell").cast(pl.UInt32))
-    present = whole_of.join(undivided.rename({"grouping": "whole"}), on="whole", how="inner")
+    whole_of = pl.DataFrame(
+        {"number": range(len(divided)), "grouping": [len(divided) + wholes.index(s) for s in scopes]},
+        schema={"number": pl.UInt32, "grouping": pl.UInt32},
+    )
+    present = whole_of.join(undivided, on="grouping").drop("grouping").rename({"number": "grouping"})
     gaps = compare(groups, present, metrics)
-    gaps = pl.concat([gaps, named_statistics(gaps, groups, present)]).sort(
-        "by", "grouping", "order", "t", maintain_order=True
-    )
-    names = pl.DataFrame(
-        {
-            "grouping": range(len(divided)),
-            "attribute": [g.attribute for g in divided],
-            "attribute_parts": [g.attribute_parts for g in divided],
-        },
-        schema_overrides={"grouping": pl.UInt32},
-    )
-    all_rows = undivided.filter(pl.col("grouping") == len(divided)).sort("by", "order", "t")
+    overall = undivided.filter(pl.col("grouping") == len(divided)).sort("by", "order", "t")
+    _note_small_groups(groups, options, notes)
+    names = {
+        "attribute": pl.Series([g.attribute for g in divided], dtype=pl.String),
+        "attribute_parts": pl.Series([g.attribute_parts for g in divided], dtype=pl.List(pl.String)),
+    }
     return Frames(
-        groups=_public(groups.join(names, on="grouping", maintain_order="left"), samples, GROUPS),
-        gaps=_public(gaps.join(names, on="grouping", maintain_order="left"), samples, GAPS),
-        overall=_public(all_rows, samples, OVERALL),
-        present=_public(present.join(names, on="grouping", maintain_order="left"), samples, {**OVERALL, "attribute": pl.String()}),
+        summary=_public(summarise(groups, gaps, present, options, task), samples, None, names),
+        groups=_public(groups, samples, GROUPS, names),
+        gaps=_public(gaps, samples, GAPS, names),
+        overall=_public(overall, samples, OVERALL, {}),
     )
 
 
-def _scope(grouping: Grouping, missing: set[str]) -> Grouping:
-    """All rows with every part of the grouping present; the same object in effect where nothing is missing."""
-    return Grouping((), tuple(a for a in grouping.parts if a.column in missing))
+def _group_values(
+    long: pl.DataFrame, divided: Sequence[Grouping], listed: Sequence[pl.DataFrame], options: Options, task: str
+) -> pl.DataFrame:
+    """The long values of the groups with their names, in reading order.
+
+    `in_gaps` says whether the group takes part in comparisons, `counted` whether the summary counts it as a group.
+    """
+    cells = pl.concat([_named_cells(g, i, c) for i, (g, c) in enumerate(zip(divided, listed, strict=True))])
+    groups = long.lazy().join(cells.lazy(), on=["grouping", "cell"], how="inner", maintain_order="left")
+    big_enough = (pl.col("n") >= options.min_group_size) & (pl.col("n") > 0)
+    groups = groups.with_columns(in_gaps=big_enough, counted=pl.lit(True))
+    if options.conventions.skip_one_class_groups and task == "classification":
+        groups = _skip_one_class(groups)
+    return groups.sort("by", "grouping", "order", "t", "cell").collect()
 
 
 def _named_cells(grouping: Grouping, number: int, cells: pl.DataFrame) -> pl.DataFrame:
     """The display name and the parts of every group."""
     parts = [f"part{i}" for i in range(len(grouping.parts))]
-    listed = cells.select("cell", "by", pl.concat_list(parts).alias("group_parts"))
     if len(parts) == 1:
         group = cells[parts[0]].alias("group")
     else:
         group = pl.Series("group", [join_parts(row) for row in cells.select(parts).iter_rows()], dtype=pl.String)
-    return listed.with_columns(group, pl.lit(number, pl.UInt32).alias("grouping"))
+    return cells.select(
+        "cell", "by", group, pl.concat_list(parts).alias("group_parts"), pl.lit(number, pl.UInt32).alias("grouping")
+    )
 
 
-def _skip_one_class(groups: pl.DataFrame) -> pl.DataFrame:
+def _skip_one_class(groups: pl.LazyFrame) -> pl.LazyFrame:
     """The published package's rule: a group with one class has no values, and an attribute with fewer than two usable
     groups has none at all."""
     usable = (pl.col("n_pos") > 0) & (pl.col("n_pos") < pl.col("n"))
     enough = pl.col("group").filter(usable).n_unique().over("by", "grouping") >= 2
     only = pl.format("skipped: only label {}", pl.when(pl.col("n_pos") > 0).then(1).otherwise(0))
-    why = pl.when(~usable & (pl.col("n") > 0)).then(only).when(~enough).then(pl.lit("fewer than two groups with both labels"))
+    few = pl.lit("skipped: fewer than two groups have both labels")
+    why = pl.when(~usable & (pl.col("n") > 0)).then(only).when(~enough).then(few)
     return groups.with_columns(
-        value=pl.when(usable & enough).then(pl.col("value")), note=pl.coalesce(why, "note"), in_gaps=pl.col("in_gaps") & usable
+        value=pl.when(usable & enough).then(pl.col("value")),
+        note=pl.coalesce(why, "note"),
+        in_gaps=pl.col("in_gaps") & usable,
+        counted=usable,
     )
 
 
-def _public(frame: pl.DataFrame, samples: Samples, schema: dict[str, pl.DataType] | object) -> pl.DataFrame:
-    """The user's by-keys in front, then the declared columns with their dtypes."""
-    columns = dict(schema)  # type: ignore[call-overload]  # a mapping of column to dtype
+def _public(
+    frame: pl.DataFrame,
+    samples: Samples,
+    schema: Mapping[str, pl.DataType] | None,
+    names: Mapping[str, pl.Series],
+) -> pl.DataFrame:
+    """The user's by-keys in front, then the declared columns; the summary (no schema) keeps its own."""
+    keys = [column.gather(frame["by"]) for column in samples.by.iter_columns()]
+    if names:
+        frame = frame.with_columns(column.gather(frame["grouping"]).alias(name) for name, column in names.items())
+    if schema is None:
+        return pl.DataFrame([*keys, *frame.drop("by", "grouping", "attribute_parts").select("attribute", pl.exclude("attribute"))])
     weight = pl.col("weight") if samples.weighted else pl.lit(None, pl.Float64)
     if "weight" in frame.columns:
         frame = frame.with_columns(weight.alias("weight_sum"))
-    keys = samples.by.select(pl.all().gather(frame["by"])) if samples.by.width else pl.DataFrame()
-    shown = frame.select(pl.col(c).cast(t) for c, t in columns.items())
-    return pl.concat([keys, shown], how="horizontal") if samples.by.width else shown
+    return pl.DataFrame([*keys, *frame.select(pl.col(c).cast(t) for c, t in schema.items())])
 
 
-def skipped_notes(groups: pl.DataFrame, conventions: Conventions, options: Options) -> list[str]:
-    """Sentences about groups that are left out of gaps."""
-    sentences = []
-    small = groups.filter(~pl.col("in_gaps") & (pl.col("n") > 0)).unique(["attribute", "group"], maintain_order=True)
-    if options.min_group_size and small.height:
-        shown = ", ".join(f"{a}={g} (n={n})" for a, g, n in small.select("attribute", "group", "n").head(5).iter_rows())
+def _note_small_groups(groups: pl.DataFrame, options: Options, notes: Notes) -> None:
+    if not options.min_group_size:
+        return
+    small = groups.filter((pl.col("n") > 0) & (pl.col("n") < options.min_group_size))
+    small = small.unique(["by", "grouping", "cell"], maintain_order=True)
+    if small.height:
+        shown = ", ".join(f"{g} (n={n})" for g, n in small.head(5).select("group", "n").iter_rows())
         more = f" and {small.height - 5} more" if small.height > 5 else ""
-        sentences.append(
-            f"min_group_size={options.min_group_size}: {small.height} groups with {int(small['n'].sum())} rows left out "
-            f"of the gaps: {shown}{more}"
+        notes.warn(
+            f"min_group_size={options.min_group_size}: {small.height} groups with {int(small['n'].sum()):,} rows left "
+            f"out of the gaps: {shown}{more}"
         )
-    return sentences

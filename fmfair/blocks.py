@@ -96,16 +96,14 @@ def make_blocks(frame: pl.DataFrame, grouping: Grouping, ranks: Ranks, n_by: int
 
 def _counted(frame: pl.DataFrame, key: pl.Expr) -> pl.DataFrame:
     """Blocks of rows that count once: sort the packed keys and take the ends of the runs."""
-    packed = frame.select((key * 2 + pl.col("y").cast(pl.UInt64)).alias("key")).to_series().drop_nulls().sort()
-    block, label = pl.col("key") // 2, (pl.col("key") & 1).cast(pl.Int64)
-    return (
-        packed.to_frame()
-        .lazy()
-        .select(block.alias("key"), label.cum_sum().alias("pos"), pl.int_range(1, pl.len() + 1).alias("rows"))
-        .filter((pl.col("key") != pl.col("key").shift(-1)).fill_null(True))
-        .with_columns(pl.col("pos", "rows") - pl.col("pos", "rows").shift(1, fill_value=0))
-        .select(pl.col("key").set_sorted(), "pos", (pl.col("rows") - pl.col("pos")).alias("neg"), "rows")
-        .collect()
+    packed = frame.select((key * 2 + pl.col("y").cast(pl.UInt64)).alias("key")).to_series().drop_nulls().to_numpy()
+    packed = np.sort(packed)
+    block = packed >> np.uint64(1)
+    last = np.flatnonzero(np.append(block[1:] != block[:-1], np.full(min(len(block), 1), True)))
+    pos = np.diff(np.cumsum(packed & np.uint64(1), dtype=np.int64)[last], prepend=0)
+    rows = np.diff(last + 1, prepend=0)
+    return pl.DataFrame({"key": block[last], "pos": pos, "neg": rows - pos, "rows": rows}).with_columns(
+        pl.col("key").set_sorted()
     )
 
 

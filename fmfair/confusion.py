@@ -15,7 +15,7 @@ import polars as pl
 
 from fmfair.blocks import Blocks
 from fmfair.groupings import Grouping
-from fmfair.thresholds import DECIDED
+from fmfair.thresholds import DECIDED, DECIDED_T
 
 Positions: TypeAlias = npt.NDArray[np.intp]
 Numbers: TypeAlias = npt.NDArray[Any]
@@ -94,7 +94,7 @@ def confusion_of_decisions(frame: pl.DataFrame, grouping: Grouping) -> pl.DataFr
         )
         .select(
             "cell",
-            pl.lit(2**32 - 1, pl.UInt32).alias("t"),
+            pl.lit(DECIDED_T, pl.UInt32).alias("t"),
             pl.lit(None, pl.Float64).alias("threshold"),
             pl.lit(DECIDED).alias("threshold_rule"),
             pl.lit(None, pl.String).alias("why"),

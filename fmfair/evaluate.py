@@ -17,7 +17,6 @@ from fmfair.options import Bins, Intersections, Options, Threshold, check_option
 from fmfair.report import Report
 from fmfair.roles import Columns, find_columns
 from fmfair.samples import Samples, classification_samples
-from fmfair.summary import summarise
 from fmfair.thresholds import check_thresholds
 
 
@@ -82,9 +81,9 @@ def report_of(samples: Samples, columns: Columns, options: Options, notes: Notes
             measured, options.metrics, probability=scale is not None and scale.is_probability, scored=scale is not None
         )
 
-    frames = build_frames(samples, options.metrics, options, measure)
+    frames = build_frames(samples, options.metrics, options, notes, "classification", measure)
     return Report(
-        summary=summarise(frames, samples),
+        summary=frames.summary,
         groups=frames.groups,
         gaps=frames.gaps,
         overall=frames.overall,

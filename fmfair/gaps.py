@@ -13,12 +13,14 @@ from collections.abc import Sequence
 import polars as pl
 
 from fmfair.metrics.metric import Metric
+from fmfair.named_gaps import named_statistics
 
 # Sums taken in another order differ in the last digits; a difference of this share of the values is none.
 NOISE = 1e-12
 
-# What one row of the comparison stands for.
+# What one comparison stands for: a metric at a threshold, across the groups of a grouping in a by-key.
 KEY = ("grouping", "by", "order", "metric", "t", "threshold", "threshold_rule")
+COLUMNS = (*KEY, "statistic", "value", "worst_group", "best_group", "n_groups", "note")
 
 
 def compare(groups: pl.DataFrame, overall: pl.DataFrame, metrics: Sequence[Metric]) -> pl.DataFrame:
@@ -33,97 +35,119 @@ def compare(groups: pl.DataFrame, overall: pl.DataFrame, metrics: Sequence[Metri
         One row per `KEY` and `statistic`: `value`, `worst_group`, `best_group`, `n_groups`, `note`.
     """
     compared = [m for m in metrics if m.family != "count"]
-    facts = pl.DataFrame(
+    facts = pl.LazyFrame(
         {
             "metric": [m.name for m in compared],
-            "lower_is_better": [m.direction == "lower" for m in compared],
+            "lower": [m.direction == "lower" for m in compared],
             "directed": [m.direction != "none" for m in compared],
             "signed": [m.low is None or m.low < 0 for m in compared],
         },
         schema_overrides={"metric": pl.String},
     )
-    spread = _spread(groups.join(facts, on="metric", how="inner", maintain_order="left"))
-    if not spread.height:
-        return _finish(spread.with_columns(overall=pl.lit(None, pl.Float64)))
-    reference = overall.select(*KEY, pl.col("value").alias("overall"))
-    spread = spread.join(reference, on=KEY, how="left", nulls_equal=True, maintain_order="left")
-    return _finish(spread)
+    # Whole rows meet by position in the list of metrics and thresholds; names and floats need not be compared.
+    place = ("grouping", "by", "order", "t")
+    reference = overall.lazy().select(*place, pl.col("value").alias("overall"))
+    spread = (
+        groups.lazy()
+        .join(reference, on=place, how="left", nulls_equal=True, maintain_order="left")
+        .group_by(KEY, maintain_order=True)
+        .agg(_spread())
+        .join(facts, on="metric", how="inner", maintain_order="left")
+        .with_columns(_extreme_groups())
+        .collect()
+    )
+    parts = [*_statistics(spread), *named_statistics(spread)]
+    return pl.concat(parts).collect().sort("by", "grouping", "order", "t", maintain_order=True)
 
 
-def _spread(groups: pl.DataFrame) -> pl.DataFrame:
-    """Extremes of the usable group values, one row per key."""
+def _spread() -> list[pl.Expr]:
+    """Extremes of the usable group values, and what is said of the others."""
     usable = pl.col("value").is_not_null() & pl.col("in_gaps")
     value, group = pl.col("value").filter(usable), pl.col("group").filter(usable)
-    lowest, highest = group.get(value.arg_min(), null_on_oob=True), group.get(value.arg_max(), null_on_oob=True)
-    lower = pl.col("lower_is_better").first()
-    return groups.group_by(KEY, maintain_order=True).agg(
-        low=value.min(),
-        high=value.max(),
-        std=value.std(ddof=0),
-        mean=value.mean(),
-        values=value,
-        n_groups=usable.sum().cast(pl.Int64),
-        worst_group=pl.when(lower).then(highest).otherwise(lowest),
-        best_group=pl.when(lower).then(lowest).otherwise(highest),
-        lower=lower,
-        directed=pl.col("directed").first(),
-        signed=pl.col("signed").first(),
-        reasons=pl.col("note").filter(pl.col("value").is_null()).drop_nulls().unique(maintain_order=True),
-        left_out=(~pl.col("in_gaps") & pl.col("value").is_not_null()).sum(),
-        n_cells=pl.len(),
-    )
+    whole = pl.col("overall").first()
+    return [
+        value.min().alias("low"),
+        value.max().alias("high"),
+        value.std(ddof=0).alias("std"),
+        (value - pl.col("overall").filter(usable)).abs().sum().alias("away"),
+        whole.alias("overall"),
+        usable.sum().cast(pl.Int64).alias("n_groups"),
+        pl.len().alias("n_cells"),
+        group.get(value.arg_min(), null_on_oob=True).alias("lowest"),
+        group.get(value.arg_max(), null_on_oob=True).alias("highest"),
+        pl.col("note").filter(pl.col("value").is_null()).drop_nulls().unique(maintain_order=True).alias("reasons"),
+        (~pl.col("in_gaps") & pl.col("value").is_not_null()).sum().alias("left_out"),
+    ]
 
 
-def _finish(spread: pl.DataFrame) -> pl.DataFrame:
-    low, high, whole = pl.col("low"), pl.col("high"), pl.col("overall")
+def _extreme_groups() -> list[pl.Expr]:
+    lower, lowest, highest = pl.col("lower"), pl.col("lowest"), pl.col("highest")
+    return [
+        pl.when(lower).then(highest).otherwise(lowest).alias("worst_group"),
+        pl.when(lower).then(lowest).otherwise(highest).alias("best_group"),
+        _too_few().alias("too_few"),
+        quiet(pl.col("high") - pl.col("low")).alias("difference"),
+        ratio(pl.col("low"), pl.col("high")).alias("ratio"),
+    ]
+
+
+def _statistics(spread: pl.DataFrame) -> list[pl.LazyFrame]:
+    low, high, whole, lower = pl.col("low"), pl.col("high"), pl.col("overall"), pl.col("lower")
     away = pl.max_horizontal((high - whole).abs(), (low - whole).abs())
-    share = pl.min_horizontal(_ratio(low, whole), _ratio(whole, low), _ratio(high, whole), _ratio(whole, high))
-    lower = pl.col("lower")
+    share = pl.min_horizontal(ratio(low, whole), ratio(whole, low), ratio(high, whole), ratio(whole, high))
     no_ratio = pl.when(pl.col("signed")).then(pl.lit("no ratio, the metric can be negative"))
-    statistics = {
-        "difference": (_quiet(high - low), None),
-        "ratio": (_ratio(low, high), pl.coalesce(no_ratio, pl.when(high == 0).then(pl.lit("0/0")))),
-        "worst": (pl.when(lower).then(high).otherwise(low), None),
-        "best": (pl.when(lower).then(low).otherwise(high), None),
-        "difference_to_overall": (_quiet(away), None),
-        "ratio_to_overall": (share, pl.coalesce(no_ratio, pl.when(share.is_null()).then(pl.lit("division by 0")))),
-        "std": (_quiet(pl.col("std")), None),
+    nothing = pl.lit(None, pl.String)
+    statistics: dict[str, tuple[pl.Expr, pl.Expr]] = {
+        "difference": (pl.col("difference"), nothing),
+        "ratio": (_unsigned(pl.col("ratio")), pl.coalesce(no_ratio, pl.when(high == 0).then(pl.lit("0/0")))),
+        "worst": (pl.when(lower).then(high).otherwise(low), nothing),
+        "best": (pl.when(lower).then(low).otherwise(high), nothing),
+        "difference_to_overall": (quiet(away), nothing),
+        "ratio_to_overall": (
+            _unsigned(share),
+            pl.coalesce(no_ratio, pl.when(share.is_null()).then(pl.lit("division by 0"))),
+        ),
+        "std": (quiet(pl.col("std")), nothing),
     }
-    enough = pl.col("n_groups") >= 2
     parts = []
-    for name, (value, special) in statistics.items():
-        shown = spread.lazy()
-        if name in ("worst", "best"):
-            shown = shown.filter(pl.col("directed"))
-        undefined = pl.lit(None, pl.String) if special is None else special
-        if name.startswith("ratio"):
-            value = pl.when(~pl.col("signed")).then(value)
-        needed = (pl.col("n_groups") >= 1) if name in ("worst", "best") else enough
+    for name, (value, undefined) in statistics.items():
+        extreme = name in ("worst", "best")
+        rows = spread.lazy().filter(pl.col("directed")) if extreme else spread.lazy()
+        enough = pl.col("n_groups") >= (1 if extreme else 2)
         parts.append(
-            shown.select(
+            rows.select(
                 *KEY,
                 pl.lit(name).alias("statistic"),
-                pl.when(needed).then(value).alias("value"),
+                pl.when(enough).then(value).alias("value"),
                 "worst_group",
                 "best_group",
                 "n_groups",
-                pl.when(needed).then(undefined).otherwise(_too_few()).alias("note"),
+                pl.when(enough).then(undefined).otherwise(pl.col("too_few")).alias("note"),
             )
         )
-    return pl.concat(parts).collect()
+    return parts
 
 
-def _ratio(a: pl.Expr, b: pl.Expr) -> pl.Expr:
+def _unsigned(value: pl.Expr) -> pl.Expr:
+    return pl.when(~pl.col("signed")).then(value)
+
+
+def ratio(a: pl.Expr, b: pl.Expr) -> pl.Expr:
+    """a / b where b is positive, else NULL."""
     return pl.when(b > 0).then(a / b)
 
 
-def _quiet(difference: pl.Expr) -> pl.Expr:
+def quiet(difference: pl.Expr) -> pl.Expr:
     """A difference that is no more than the noise of float sums is 0."""
     scale = pl.max_horizontal(pl.col("low").abs(), pl.col("high").abs())
     return pl.when(difference <= NOISE * scale).then(0.0).otherwise(difference)
 
 
 def _too_few() -> pl.Expr:
+    """Why there is nothing to compare."""
     reasons = pl.col("reasons").list.join("; ")
     because = pl.when(pl.col("reasons").list.len() > 0).then(pl.lit(": ") + reasons).otherwise(pl.lit(""))
-    return pl.format("{} of {} groups can be compared{}", "n_groups", "n_cells", because)
+    small = pl.when(pl.col("left_out") > 0).then(
+        pl.format(" ({} below min_group_size)", "left_out")
+    )
+    return pl.format("{} of {} groups can be compared{}{}", "n_groups", "n_cells", small.fill_null(""), because)

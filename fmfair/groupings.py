@@ -16,6 +16,7 @@ import polars as pl
 from fmfair.attributes import Attribute
 from fmfair.errors import FmfairError, listing
 from fmfair.options import Intersections
+from fmfair.samples import Samples
 
 SEPARATOR = " & "
 MAX_CELLS = 2**40
@@ -46,10 +47,10 @@ class Grouping:
     def attribute_parts(self) -> list[str]:
         return [a.name for a in self.parts]
 
-    @property
-    def all_rows(self) -> Grouping:
-        """The same rows, undivided."""
-        return Grouping((), tuple(self.parts))
+    def all_rows(self, incomplete: Iterable[str]) -> Grouping:
+        """The rows that the grouping divides, undivided: those with no part missing; `incomplete` columns matter."""
+        lacking = set(incomplete)
+        return Grouping((), tuple(a for a in (*self.parts, *self.present) if a.column in lacking))
 
     def cell(self) -> pl.Expr:
         """The number of each row's cell, NULL where an attribute is missing."""
@@ -61,12 +62,18 @@ class Grouping:
             return cell
         return pl.when(pl.all_horizontal(pl.col(a.column).is_not_null() for a in self.present)).then(cell)
 
-    def cells(self, seen: pl.DataFrame, n_by: int) -> pl.DataFrame:
-        """Every cell to list: those seen, and for one declared attribute its unused levels."""
-        found = seen.select(self.cell().alias("cell")).drop_nulls().unique()
-        if len(self.parts) <= 1 and (not self.parts or self.parts[0].declared):
+    def cells(self, samples: Samples) -> pl.DataFrame:
+        """Every cell to list, in order: `cell`, `by`, and the name of each part as `part0`, `part1`, ...
+
+        Those are the cells that occur in the input, and for one attribute with declared levels the unused ones too.
+        """
+        n_by = samples.by.height
+        every_level = len(self.parts) == 1 and (self.parts[0].declared or n_by == 1)
+        if not self.parts or every_level:
             found = pl.DataFrame({"cell": pl.int_range(n_by * self.size, dtype=pl.UInt64, eager=True)})
-        return found.sort("cell").select("cell", *self._decoded())
+        else:
+            found = samples.seen.lazy().select(self.cell().alias("cell")).drop_nulls().unique().sort("cell").collect()
+        return found.select("cell", *self._decoded())
 
     def _decoded(self) -> list[pl.Expr]:
         """`by`, and the name of each part as `part0`, `part1`, ..."""

@@ -93,7 +93,7 @@ class Engine:
     def thresholds(self, grouping: Grouping) -> pl.DataFrame:
         """The thresholds for a grouping: the same for all, or tuned on its own rows, as the conventions say."""
         per_attribute = self.options.conventions.threshold_per_attribute
-        scope = Grouping((), grouping.parts or grouping.present) if per_attribute else Grouping()
+        scope = grouping.all_rows(self.samples.incomplete) if per_attribute else Grouping()
         key = tuple(a.column for a in scope.present)
         if key not in self._tuned:
             self._tuned[key] = self._threshold_table(scope)

@@ -14,110 +14,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import polars as pl
 
-CONTEXT = ("grouping", "by", "t", "threshold", "threshold_rule")
+PLACE = ("grouping", "by", "t", "threshold", "threshold_rule")
 SCALED = ("auc", "dice", "iou")
-
-
-def named_statistics(gaps: pl.DataFrame, groups: pl.DataFrame, overall: pl.DataFrame) -> pl.DataFrame:
-    """The named statistics whose parts were computed, in the columns of `gaps`."""
-    parts = [
-        *_renamed(gaps, "tpr", "equal_opportunity", ("difference",)),
-        *_renamed(gaps, "selection_rate", "demographic_parity", ("difference", "ratio")),
-        *_equalized_odds(gaps),
-        *_scaled(gaps, groups, overall),
-    ]
-    return pl.concat(parts) if parts else gaps.clear()
-
-
-def _renamed(gaps: pl.DataFrame, metric: str, name: str, statistics: Sequence[str]) -> list[pl.DataFrame]:
-    rows = gaps.filter((pl.col("metric") == metric) & pl.col("statistic").is_in(statistics))
-    return [_as_named(rows, name, pl.col("order"))] if rows.height else []
-
-
-def _as_named(rows: pl.DataFrame, name: str, order: pl.Expr) -> pl.DataFrame:
-    return rows.with_columns(metric=pl.lit(name), order=(order + NAMED_AFTER).cast(pl.UInt16))
-
-
+SKEWED = ("dice", "iou")
 # Named statistics follow the metrics in the order of the table.
 NAMED_AFTER = 1000
+ODDS = 1900
 
 
-def _equalized_odds(gaps: pl.DataFrame) -> list[pl.DataFrame]:
-    differences = gaps.filter(pl.col("statistic") == "difference")
+def named_statistics(spread: pl.DataFrame) -> list[pl.LazyFrame]:
+    """The named statistics whose parts were computed.
 
-    def of(metric: str) -> pl.DataFrame:
-        rows = differences.filter(pl.col("metric") == metric)
-        return rows.select(*CONTEXT, pl.col("value", "n_groups", "note", "worst_group", "best_group").name.suffix(f"_{metric}"))
-
-    tpr, fpr, tnr = of("tpr"), of("fpr"), of("tnr")
-    found = []
-    if tpr.height and (fpr.height or tnr.height):
+    Args:
+        spread: One row per comparison, as `gaps.compare` makes it.
+    """
+    metrics = set(spread["metric"].unique())
+    rows = spread.lazy()
+    parts = []
+    if "tpr" in metrics:
+        parts.append(_renamed(rows, "tpr", "equal_opportunity", "difference"))
+    if "selection_rate" in metrics:
+        parts += [_renamed(rows, "selection_rate", "demographic_parity", s) for s in ("difference", "ratio")]
+    if "tpr" in metrics and metrics & {"fpr", "tnr"}:
         # The FPR and TNR differences are one number; whichever was computed serves.
-        other = "fpr" if fpr.height else "tnr"
-        both = tpr.join(fpr if fpr.height else tnr, on=CONTEXT, how="inner", nulls_equal=True, maintain_order="left")
-        a, b = pl.col("value_tpr"), pl.col(f"value_{other}")
-        defined = a.is_not_null() & b.is_not_null()
-        larger = pl.when(a >= b).then
-        for order, (statistic, value) in enumerate(
-            {
-                "difference": pl.max_horizontal(a, b),
-                "average_difference": (a + b) / 2,
-                "score": 1.0 - (a + b) / 2,
-            }.items()
-        ):
-            by_difference = statistic == "difference"
-            found.append(
-                both.select(
-                    *CONTEXT,
-                    pl.lit(NAMED_AFTER + 900 + order, pl.UInt16).alias("order"),
-                    pl.lit("equalized_odds").alias("metric"),
-                    pl.lit(statistic).alias("statistic"),
-                    pl.when(defined).then(value).alias("value"),
-                    *(
-                        (larger(f"{c}_tpr").otherwise(f"{c}_{other}") if by_difference else pl.lit(None, pl.String)).alias(c)
-                        for c in ("worst_group", "best_group")
-                    ),
-                    pl.min_horizontal("n_groups_tpr", f"n_groups_{other}").alias("n_groups"),
-                    pl.when(~defined).then(pl.coalesce("note_tpr", f"note_{other}")).alias("note"),
-                ).select(gaps.columns)
-            )
-    return found
+        parts += _equalized_odds(rows, "fpr" if "fpr" in metrics else "tnr")
+    if metrics & set(SCALED):
+        parts += _scaled(rows)
+    return parts
 
 
-def _scaled(gaps: pl.DataFrame, groups: pl.DataFrame, overall: pl.DataFrame) -> list[pl.DataFrame]:
-    """Equity-scaled values and skewness; M is the value on all rows with the attribute."""
-    wanted = [m for m in SCALED if m in gaps["metric"].unique()]
-    if not wanted:
-        return []
-    key = ("grouping", "by", "metric")
-    reference = overall.filter(pl.col("metric").is_in(wanted)).select(*key, pl.col("value").alias("M"))
-    used = groups.filter(pl.col("metric").is_in(wanted) & pl.col("in_gaps") & pl.col("value").is_not_null())
-    away = (
-        used.join(reference, on=key, how="left")
-        .group_by(key)
-        .agg(away=(pl.col("value") - pl.col("M")).abs().sum(), low=pl.col("value").min(), high=pl.col("value").max())
+def _row(order: pl.Expr, metric: pl.Expr, statistic: str, value: pl.Expr, note: pl.Expr) -> list[pl.Expr]:
+    """A row of the table of gaps; the value is NULL with fewer than two groups."""
+    enough = pl.col("n_groups") >= 2
+    return [
+        pl.col("grouping"),
+        pl.col("by"),
+        order.cast(pl.UInt16).alias("order"),
+        metric.alias("metric"),
+        pl.col("t"),
+        pl.col("threshold"),
+        pl.col("threshold_rule"),
+        pl.lit(statistic).alias("statistic"),
+        pl.when(enough).then(value).alias("value"),
+        pl.col("worst_group"),
+        pl.col("best_group"),
+        pl.col("n_groups"),
+        pl.when(enough).then(note).otherwise(pl.col("too_few")).alias("note"),
+    ]
+
+
+def _renamed(rows: pl.LazyFrame, metric: str, name: str, statistic: str) -> pl.LazyFrame:
+    note = pl.when(pl.col(statistic).is_null()).then(pl.lit("0/0"))
+    return rows.filter(pl.col("metric") == metric).select(
+        _row(pl.col("order") + NAMED_AFTER, pl.lit(name), statistic, pl.col(statistic), note)
     )
-    std = gaps.filter(pl.col("metric").is_in(wanted) & (pl.col("statistic") == "std"))
-    rows = std.join(reference, on=key, how="left", maintain_order="left").join(away, on=key, how="left", maintain_order="left")
-    defined = pl.col("value").is_not_null()
-    whole = pl.col("M")
-    perfect = pl.lit("the best group is perfect")
-    formulas = {
-        "equity_scaled": (whole / (1.0 + pl.col("away")), wanted),
-        "equity_scaled_std": (whole / (1.0 + pl.col("value")), wanted),
-        "skewness": (pl.when(pl.col("high") < 1.0).then((1.0 - pl.col("low")) / (1.0 - pl.col("high"))), ("dice", "iou")),
+
+
+def _equalized_odds(rows: pl.LazyFrame, other: str) -> list[pl.LazyFrame]:
+    """The larger of two differences has worst and best groups; their mean and the score have none."""
+    facts = ("difference", "worst_group", "best_group", "n_groups", "too_few")
+    second = rows.filter(pl.col("metric") == other).select(*PLACE, pl.col(facts).name.suffix("_other"))
+    both = rows.filter(pl.col("metric") == "tpr").join(
+        second, on=PLACE, how="inner", nulls_equal=True, maintain_order="left"
+    )
+    a, b = pl.col("difference"), pl.col("difference_other")
+    larger = a >= b
+    few = pl.when(pl.col("n_groups") < 2).then(pl.col("too_few")).otherwise(pl.col("too_few_other"))
+    both = both.with_columns(
+        pl.min_horizontal("n_groups", "n_groups_other").alias("n_groups"),
+        few.alias("too_few"),
+        *(pl.when(larger).then(pl.col(c)).otherwise(pl.col(f"{c}_other")).alias(c) for c in facts[1:3]),
+    )
+    nobody = [pl.lit(None, pl.String).alias(c) for c in facts[1:3]]
+    nothing = pl.lit(None, pl.String)
+    statistics = {"difference": pl.max_horizontal(a, b), "average_difference": (a + b) / 2, "score": 1.0 - (a + b) / 2}
+    return [
+        (both if name == "difference" else both.with_columns(nobody)).select(
+            _row(pl.lit(ODDS + i), pl.lit("equalized_odds"), name, value, nothing)
+        )
+        for i, (name, value) in enumerate(statistics.items())
+    ]
+
+
+def _scaled(rows: pl.LazyFrame) -> list[pl.LazyFrame]:
+    """Equity-scaled values and skewness; M is the value on all rows with the attribute."""
+    whole, low, high = pl.col("overall"), pl.col("low"), pl.col("high")
+    nothing = pl.lit(None, pl.String)
+    perfect = pl.when(high >= 1.0).then(pl.lit("the best group is perfect"))
+    forms = {
+        "equity_scaled": (whole / (1.0 + pl.col("away")), nothing, SCALED),
+        "equity_scaled_std": (whole / (1.0 + pl.col("std")), nothing, SCALED),
+        "skewness": (pl.when(high < 1.0).then((1.0 - low) / (1.0 - high)), perfect, SKEWED),
     }
     return [
-        rows.filter(pl.col("metric").is_in(list(metrics)))
-        .with_columns(
-            statistic=pl.lit(name),
-            note=pl.when(defined & value.is_null()).then(perfect).otherwise(pl.col("note")),
-            value=pl.when(defined).then(value),
+        rows.filter(pl.col("metric").is_in(list(metrics))).select(
+            _row(pl.col("order"), pl.col("metric"), name, value, note)
         )
-        .select(gaps.columns)
-        for name, (value, metrics) in formulas.items()
+        for name, (value, note, metrics) in forms.items()
     ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import polars as pl
 
@@ -44,7 +45,13 @@ class Samples:
 
     @property
     def weighted(self) -> bool:
+        """Whether weights were given."""
         return "weight" in self.frame.columns
+
+    @cached_property
+    def incomplete(self) -> frozenset[str]:
+        """The columns of group codes that have missing values."""
+        return frozenset(a.column for a in self.attributes if self.frame[a.column].null_count())
 
 
 def classification_samples(

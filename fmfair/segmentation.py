@@ -22,7 +22,6 @@ from fmfair.options import Bins, Intersections, Options, check_options
 from fmfair.report import Report
 from fmfair.roles import Columns, find_values
 from fmfair.samples import Samples, value_samples
-from fmfair.summary import summarise
 
 BOTH_EMPTY = "both_empty"
 
@@ -178,9 +177,9 @@ def report_of_values(
         ]
         return pl.concat(parts)
 
-    frames = build_frames(samples, metrics, options, measure)
+    frames = build_frames(samples, metrics, options, notes, "segmentation", measure)
     return Report(
-        summary=summarise(frames, samples, segmentation=True),
+        summary=frames.summary,
         groups=frames.groups,
         gaps=frames.gaps,
         overall=frames.overall,

@@ -2,62 +2,93 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import polars as pl
 
-from fmfair.assemble import Frames
-from fmfair.samples import Samples
+from fmfair.options import Options
+from fmfair.thresholds import DECIDED_T
 
-# Column: (frame, metric, statistic), None for a value of the group or overall frame itself.
-_CLASSIFICATION: dict[str, tuple[str, str, str | None]] = {
-    "overall-auc": ("present", "auc", None),
-    "overall-acc": ("present", "accuracy", None),
-    "overall-bce": ("present", "bce", None),
-    "overall-ece": ("present", "ece", None),
-    "worst-auc": ("gaps", "auc", "worst"),
-    "auc-gap": ("gaps", "auc", "difference"),
-    "acc-gap": ("gaps", "accuracy", "difference"),
-    "bce-gap": ("gaps", "bce", "difference"),
-    "ece-gap": ("gaps", "ece", "difference"),
-    "eod": ("gaps", "equalized_odds", "score"),
-    "eo": ("gaps", "equal_opportunity", "difference"),
+# Column: the metric whose value on all rows with the attribute it is.
+_OVERALL: Mapping[str, Mapping[str, str]] = {
+    "classification": {
+        "overall-auc": "auc",
+        "overall-acc": "accuracy",
+        "overall-bce": "bce",
+        "overall-ece": "ece",
+    },
+    "segmentation": {"mean_dice": "dice"},
 }
 
-_SEGMENTATION: dict[str, tuple[str, str, str | None]] = {
-    "mean_dice": ("present", "dice", None),
-    "min_dice": ("gaps", "dice", "worst"),
-    "max_dice": ("gaps", "dice", "best"),
-    "delta_dice": ("gaps", "dice", "difference"),
-    "skewness_dice": ("gaps", "dice", "skewness"),
-    "std_dice": ("gaps", "dice", "std"),
-    "es_dice": ("gaps", "dice", "equity_scaled_std"),
+# Column: the metric and the statistic that compares its group values.
+_GAPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "classification": {
+        "worst-auc": ("auc", "worst"),
+        "auc-gap": ("auc", "difference"),
+        "acc-gap": ("accuracy", "difference"),
+        "bce-gap": ("bce", "difference"),
+        "ece-gap": ("ece", "difference"),
+        "eod": ("equalized_odds", "score"),
+        "eo": ("equal_opportunity", "difference"),
+    },
+    "segmentation": {
+        "min_dice": ("dice", "worst"),
+        "max_dice": ("dice", "best"),
+        "delta_dice": ("dice", "difference"),
+        "skewness_dice": ("dice", "skewness"),
+        "std_dice": ("dice", "std"),
+        "es_dice": ("dice", "equity_scaled_std"),
+    },
 }
 
+_KEY = ("by", "grouping")
 
-def summarise(frames: Frames, samples: Samples, *, segmentation: bool = False) -> pl.DataFrame:
-    """One row per by-key and attribute.
+
+def summarise(
+    groups: pl.DataFrame, gaps: pl.DataFrame, present: pl.DataFrame, options: Options, task: str
+) -> pl.DataFrame:
+    """One row per by-key and grouping.
 
     Rates are those at `best_f1` where it was asked for, else at the first threshold; `threshold` and
     `threshold_rule` say which. `overall-*` are on the rows with that attribute present, `n` of them.
+
+    Args:
+        groups: Long group values.
+        gaps: Their comparisons.
+        present: The values on all rows with the attribute.
+        options: Which thresholds were asked for.
+        task: `classification` or `segmentation`.
     """
-    by = samples.by.columns
-    key = [*by, "attribute"]
-    counted = pl.col("group").filter(pl.col("n") > 0)
-    rows = frames.groups.group_by(key, maintain_order=True).agg(n_groups=counted.n_unique().cast(pl.Int64))
-    n = frames.present.group_by(key).agg(pl.col("n").first())
-    rows = rows.join(n, on=key, how="left", nulls_equal=True, maintain_order="left").select(*key, "n", "n_groups")
-    chosen = frames.present.filter(pl.col("threshold_rule").is_not_null()).unique([*key, "threshold", "threshold_rule"], maintain_order=True)
-    best = chosen.filter(pl.col("threshold_rule") == "best_f1")
-    rule = (best if best.height else chosen).group_by(key, maintain_order=True).agg(
-        pl.col("threshold").first(), pl.col("threshold_rule").first()
+    at = pl.col("t").is_null() | (pl.col("t") == _shown_threshold(options, present))
+    usable = pl.col("group").filter((pl.col("n") > 0) & pl.col("counted"))
+    counted = groups.lazy().group_by(_KEY, maintain_order=True).agg(n_groups=usable.n_unique().cast(pl.Int64))
+    whole = [_first(pl.col("metric") == metric, name) for name, metric in _OVERALL[task].items()]
+    rows = present.lazy().filter(at).group_by(_KEY).agg(
+        pl.col("n").max(),
+        pl.col("threshold").drop_nulls().first(),
+        pl.col("threshold_rule").drop_nulls().first(),
+        *whole,
     )
-    rows = rows.join(rule, on=key, how="left", nulls_equal=True, maintain_order="left")
-    for name, (frame, metric, statistic) in (_SEGMENTATION if segmentation else _CLASSIFICATION).items():
-        values = getattr(frames, frame).filter(pl.col("metric") == metric)
-        if statistic is not None:
-            values = values.filter(pl.col("statistic") == statistic)
-        values = values.select(*key, "threshold", "threshold_rule", pl.col("value").alias(name))
-        at = values["threshold_rule"].is_not_null().any()
-        on = [*key, "threshold", "threshold_rule"] if at else key
-        values = values if at else values.drop("threshold", "threshold_rule")
-        rows = rows.join(values, on=on, how="left", nulls_equal=True, maintain_order="left")
-    return rows.drop("threshold", "threshold_rule") if segmentation else rows
+    compared = [
+        _first((pl.col("metric") == metric) & (pl.col("statistic") == statistic), name)
+        for name, (metric, statistic) in _GAPS[task].items()
+    ]
+    spread = gaps.lazy().filter(at).group_by(_KEY).agg(compared)
+    table = counted.join(rows, on=_KEY, how="left", maintain_order="left").join(
+        spread, on=_KEY, how="left", maintain_order="left"
+    )
+    thresholds: Sequence[str] = () if task == "segmentation" else ("threshold", "threshold_rule")
+    return table.select(*_KEY, "n", "n_groups", *thresholds, *_OVERALL[task], *_GAPS[task]).collect()
+
+
+def _first(where: pl.Expr, name: str) -> pl.Expr:
+    return pl.col("value").filter(where).first().alias(name)
+
+
+def _shown_threshold(options: Options, present: pl.DataFrame) -> int:
+    """The position of the threshold whose rates are shown."""
+    wanted = list(options.thresholds or options.conventions.thresholds)
+    known = set(present["t"].drop_nulls().unique())
+    if "best_f1" in wanted and wanted.index("best_f1") in known:
+        return wanted.index("best_f1")
+    return min(known, default=DECIDED_T)

@@ -15,6 +15,8 @@ from fmfair.options import Threshold
 
 FIXED = "fixed"
 DECIDED = "y_pred"
+# The position of decisions already made in the list of thresholds: after all others.
+DECIDED_T = 2**32 - 1
 NOT_A_PROBABILITY = "the score is not a probability"
 _SMOOTHING = 1e-8
 _AT_LEAST = re.compile(r"(tpr|tnr)\s*=\s*(\S+)")
