@@ -190,8 +190,16 @@ def _arrow_column(values: Any, name: str) -> pl.Series:
         return pl.Series(name, [None if v is None else str(v) for v in chunks.to_pylist()], dtype=pl.String)
     if not pa.types.is_dictionary(chunks.type):
         return pl.Series(name, chunks)
-    array = chunks.unify_dictionaries().combine_chunks()
-    return _enum(array.dictionary.to_pylist(), pl.Series(array.indices).cast(pl.Int64), name)
+    # Chunks may have dictionaries of their own; Arrow cannot unify those with a missing value.
+    levels: list[Any] = []
+    codes = [pl.Series(dtype=pl.Int64)]
+    last, start = None, 0
+    for chunk in chunks.chunks:
+        if last is None or not chunk.dictionary.equals(last):
+            last, start = chunk.dictionary, len(levels)
+            levels += last.to_pylist()
+        codes.append(pl.Series(chunk.indices).cast(pl.Int64) + start)
+    return _enum(levels, pl.concat(codes), name)
 
 
 def _enum(levels: Sequence[Any], codes: pl.Series, name: str) -> pl.Series:

@@ -47,11 +47,8 @@ def format_of(path: Path) -> Format | None:
     return known if known is None or name == bare or known.name in COMPRESSIBLE else None
 
 
-def scan_file(path: Path) -> pl.LazyFrame:
-    """One file; errors name it. The columns of a CSV or TSV file are all text here, see `typed`."""
-    kind = format_of(path)
-    if kind is None:
-        raise FmfairError(f"cannot tell the format of {path} by its name; expected one of {', '.join(FORMATS)}")
+def scan_file(path: Path, kind: Format) -> pl.LazyFrame:
+    """One file; errors name it. The columns of a text file are all text here, see `typed`."""
     with plain_errors(f"read {path} as {kind.name}"):
         if path.stat().st_size == 0:
             raise ValueError("the file is empty")
@@ -62,7 +59,7 @@ def scan_file(path: Path) -> pl.LazyFrame:
 
 
 def typed(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Gives the text columns of a CSV file their types, judged on every value, and drops wholly empty rows.
+    """Gives text columns, as a CSV file has them, their types, judged on every value.
 
     Only an empty field is missing. A column is Boolean if every value is true or false, Int64 or Float64 if every
     value is such a number. It stays text if a value is no number, if a whole number starts with a zero (007) or has
@@ -70,23 +67,13 @@ def typed(frame: pl.LazyFrame) -> pl.LazyFrame:
     """
     names = [name for name, dtype in frame.collect_schema().items() if dtype == pl.String]
     types = _survey(frame.head(HEAD), names)
-    unsettled = [name for name in names if types[name] != pl.String]
-    types |= _survey(frame, unsettled)
-    if len(names) > 1:
-        blank = pl.all_horizontal(_is_empty(name) for name in names)
-        # The filter needs every column of the file, so it is added only where there is a blank row.
-        if frame.select(blank.any()).collect(engine="streaming").item():
-            frame = frame.filter(~blank)
+    types |= _survey(frame, [name for name in names if types[name] != pl.String])
     return frame.with_columns(_parsed(name, types[name]).alias(name) for name in names)
 
 
 def _col(name: str) -> pl.Expr:
     """A column by its exact name; pl.col would expand `*` and `^...$`."""
     return cs.by_name(name).as_expr()
-
-
-def _is_empty(name: str) -> pl.Expr:
-    return _col(name).fill_null("") == ""
 
 
 def _survey(frame: pl.LazyFrame, names: Sequence[str]) -> dict[str, pl.DataType | None]:
@@ -149,8 +136,16 @@ def _scan_csv(path: Path, separator: str) -> pl.LazyFrame:
     found = frame.collect_schema().names()
     if len(found) != len(names) or any("\r" in name for name in set(found) - set(names)):
         raise ValueError(f"its header has {len(names)} or {len(found)} columns; are its lines ended by \\n?")
-    # Polars keeps the doubled quote marks of a quoted name, and renames repeated names.
-    return pl.scan_csv(path, separator=separator, infer_schema=False, glob=False, new_columns=names)
+    # Polars keeps the doubled quote marks of a quoted name.
+    frame = pl.scan_csv(path, separator=separator, infer_schema=False, glob=False, new_columns=names)
+    return _without_blank_rows(frame, names) if len(names) > 1 else frame
+
+
+def _without_blank_rows(frame: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
+    blank = pl.all_horizontal(_col(name).fill_null("") == "" for name in names)
+    # The filter needs every column of the file, so it is added only where there is a blank row.
+    has_blank = frame.select(blank.any()).collect(engine="streaming").item()
+    return frame.filter(~blank) if has_blank else frame
 
 
 def _header(path: Path, separator: str) -> list[str]:

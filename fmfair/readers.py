@@ -129,7 +129,7 @@ def _scan_path(source: str) -> pl.LazyFrame:
     with plain_errors(f"open {source}"):
         files, base = _files(source)
     kind = _one_format(files, source)
-    frames = _with_hive_keys({file: scan_file(file) for file in files}, base)
+    frames = _with_hive_keys({file: scan_file(file, kind) for file in files}, base)
     with plain_errors(f"read {source} as {kind.name}"):
         frame = _stacked(frames, source) if len(frames) > 1 else next(iter(frames.values()))
         return typed(frame) if kind.is_text else frame
@@ -138,8 +138,8 @@ def _scan_path(source: str) -> pl.LazyFrame:
 def _files(source: str) -> tuple[list[Path], Path]:
     """The table files that a path stands for, and the folder below which `key=value` folders count."""
     path = Path(source).expanduser()
-    if not source.strip():
-        raise FmfairError(f"the path is empty; expected {TAKEN}")
+    if not source.strip() or "\n" in source:
+        raise FmfairError(f"{source[:50]!r} is no path; expected {TAKEN}")
     if path.is_dir():
         found, base = _inside(path), path
     elif path.exists():
