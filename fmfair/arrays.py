@@ -280,7 +280,7 @@ class _Reader:
         kind = array.dtype.kind
         if kind == "m" or (kind == "M" and np.datetime_data(array.dtype)[0] != "D"):
             array = array.astype(f"{kind}8[us]")  # Polars takes only some of NumPy's units
-        if kind in "OTc" or isinstance(array, np.ma.MaskedArray):
+        if kind in "OTc":
             return self.items(array.tolist())  # masked entries come out as None
         return self.tidy(pl.Series(array.astype(np.float64) if kind == "f" else array))
 
@@ -311,6 +311,8 @@ class _Reader:
 
     def items(self, items: list[Any]) -> Columns:
         """A list of values, or of rows of values."""
+        if len(kinds := set(map(type, items)) - {type(None)}) == 1 and kinds <= {bool, float, str}:
+            return self.tidy(pl.Series(items))  # the usual lists, quickly
         if not any(isinstance(item, list | tuple) or getattr(item, "shape", ()) for item in items):
             return self.cells(items)
         if any(isinstance(item, pl.Series) or _is(item, "pandas", "Series") for item in items):
@@ -326,8 +328,6 @@ class _Reader:
     def cells(self, items: list[Any]) -> Columns:
         """A list of single values; only attributes may mix text with other kinds."""
         items = [_unwrapped(item) for item in items]
-        if {type(item) for item in items} - {type(None), float} == {bool, int}:
-            items = [int(item) if isinstance(item, bool) else item for item in items]  # as in Python and NumPy
         found = column(items, self.argument, "the arguments").alias("")
         if not self.attribute and found.dtype == pl.String:
             texts = pl.Series([isinstance(item, str) for item in items], dtype=pl.Boolean)
