@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -19,6 +20,8 @@ DECIDED = "y_pred"
 DECIDED_T = 2**32 - 1
 NOT_A_PROBABILITY = "the score is not a probability"
 _SMOOTHING = 1e-8
+# Weights are summed in one order for a cut and another for the whole: equal shares may differ in the last digits.
+_SLACK = 1e-12
 _AT_LEAST = re.compile(r"(tpr|tnr)\s*=\s*(\S+)")
 
 
@@ -65,14 +68,14 @@ def undefined_thresholds(n_by: int, value: float) -> pl.DataFrame:
 
 
 def as_number(item: Any) -> float | None:
-    """The threshold as a number, also from text such as `0.35`; None when it is not one."""
-    if isinstance(item, Mapping) or isinstance(item, bool):
+    """The threshold as a finite number, also from text such as `0.35`; None when it is not one."""
+    if isinstance(item, Mapping | bool):
         return None
     try:
         value = float(item)
     except (TypeError, ValueError):
         return None
-    return None if value != value else value
+    return value if math.isfinite(value) else None
 
 
 def check_thresholds(wanted: tuple[Threshold, ...], conventions: Conventions) -> None:
@@ -86,8 +89,8 @@ def check_thresholds(wanted: tuple[Threshold, ...], conventions: Conventions) ->
             continue
         if not isinstance(item, str) or not _known(item):
             raise FmfairError(
-                f"threshold {item!r} is not understood; give a number, a mapping from by-key to number, 'best_f1', "
-                "'youden', 'tpr=0.9' or 'tnr=0.95'"
+                f"threshold {item!r} is not understood; give a finite number, a mapping from by-key to number, "
+                "'best_f1', 'youden', 'tpr=0.9' or 'tnr=0.95'"
             )
         if conventions.smoothed_f1 and item != "best_f1":
             raise FmfairError(f"threshold {item!r}: the FairMedFM conventions know numbers and 'best_f1' only")
@@ -112,13 +115,13 @@ def _per_by_key(mapping: Mapping[Any, float], by: pl.DataFrame) -> list[float | 
         raise FmfairError(f"thresholds: the mapping from by-key ({', '.join(by.columns)}) to number {lacking}")
     values = [as_number(mapping[k]) for k in keys]
     if None in values:
-        raise FmfairError(f"thresholds: {listing(mapping.values())} are not all numbers")
+        raise FmfairError(f"thresholds: {listing(mapping.values())} are not all finite numbers")
     return values
 
 
 def _given(values: list[float | None], blocks: Blocks, conventions: Conventions) -> pl.DataFrame:
     threshold = pl.Series("threshold", values, dtype=pl.Float64)
-    side = "right" if conventions.strict else "left"
+    side: Literal["left", "right"] = "right" if conventions.strict else "left"
     cut = pl.Series("cut", blocks.ranks.distinct.search_sorted(threshold, side=side), dtype=pl.UInt64)
     frame = pl.DataFrame([threshold, cut])
     return frame.select(
@@ -132,13 +135,19 @@ def _given(values: list[float | None], blocks: Blocks, conventions: Conventions)
 
 def _tuned(rule: str, blocks: Blocks, n_by: int, conventions: Conventions) -> pl.DataFrame:
     """The score that a rule chooses in each by-key; candidates are the observed scores."""
-    chosen = blocks.by_cell().group_by("cell").agg(rank=_chosen_rank(rule, conventions), m=pl.col("pos").sum()).collect()
+    weighted = blocks.frame["pos"].dtype.is_float()
+    sums = pl.col("pos", "neg").sum()
+    chosen = (
+        blocks.by_cell().group_by("cell").agg(sums, rank=_chosen_rank(rule, conventions, weighted=weighted)).collect()
+    )
     everyone = pl.select(cell=pl.int_range(n_by, dtype=pl.UInt64))
     found = everyone.join(chosen, on="cell", how="left", maintain_order="left")
     rank = found["rank"]
-    why = pl.when(pl.col("rank").is_null()).then(
-        pl.when(pl.col("m") > 0).then(pl.lit(f"no observed score reaches {rule}")).otherwise(pl.lit("no positives"))
-    )
+    reason = pl.lit(f"no observed score reaches {rule}")
+    for side, name in (("neg", "no negatives"), ("pos", "no positives")):
+        if side in _needed(rule):
+            reason = pl.when(pl.col(side) > 0).then(reason).otherwise(pl.lit(name))
+    why = pl.when(pl.col("rank").is_null()).then(reason)
     return found.with_columns(blocks.ranks.distinct.gather(rank).alias("threshold")).select(
         pl.col("cell").alias("by").cast(pl.UInt32),
         "threshold",
@@ -148,21 +157,31 @@ def _tuned(rule: str, blocks: Blocks, n_by: int, conventions: Conventions) -> pl
     )
 
 
-def _chosen_rank(rule: str, conventions: Conventions) -> pl.Expr:
+def _needed(rule: str) -> tuple[str, ...]:
+    """The classes that a rule cannot do without."""
+    return ("pos", "neg") if rule == "youden" else ("neg",) if rule.startswith("tnr") else ("pos",)
+
+
+def _chosen_rank(rule: str, conventions: Conventions, *, weighted: bool) -> pl.Expr:
     """The rank of the chosen threshold among the blocks of one cell, which are in rising order of score."""
     pos, neg, rank = pl.col("pos"), pl.col("neg"), pl.col("rank")
     tp, fp = pos.cum_sum(reverse=True), neg.cum_sum(reverse=True)
     m, n = pos.sum(), neg.sum()
+    slack = _SLACK if weighted else 0.0
     match = _AT_LEAST.fullmatch(rule)
-    if match and match.group(1) == "tpr":
-        return rank.filter(tp / m >= float(match.group(2))).last()
     if match:
-        return rank.filter((n - fp) / n >= float(match.group(2))).first()
-    if rule == "youden":
-        aim, possible = tp * n - fp * m, (m > 0) & (n > 0)
-    elif conventions.smoothed_f1:
-        precision, recall = tp / (tp + fp), tp / m
-        aim, possible = 2 * precision * recall / (precision + recall + _SMOOTHING), m > 0
+        share = float(match.group(2)) - slack
+        high_enough = tp / m >= share if match.group(1) == "tpr" else (n - fp) / n >= share
+        chosen = rank.filter(high_enough).last() if match.group(1) == "tpr" else rank.filter(high_enough).first()
     else:
-        aim, possible = 2 * tp / (m + tp + fp), m > 0
-    return pl.when(possible).then(rank.filter(aim == aim.max()).first())
+        scale: pl.Expr | float = 1.0
+        if rule == "youden":
+            aim, scale = tp * n - fp * m, m * n
+        elif conventions.smoothed_f1:
+            precision, recall = tp / (tp + fp), tp / m
+            aim = 2 * precision * recall / (precision + recall + _SMOOTHING)
+        else:
+            aim = 2 * tp / (m + tp + fp)
+        highest = aim >= aim.max() - slack * scale if weighted else aim == aim.max()
+        chosen = rank.filter(highest).first()
+    return pl.when(pl.all_horizontal(pl.col(c).sum() > 0 for c in _needed(rule))).then(chosen)
