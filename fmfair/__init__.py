@@ -4,6 +4,8 @@
 expression. The README is the guide.
 """
 
+from __future__ import annotations
+
 from fmfair import metrics
 from fmfair.array_api import evaluate_arrays
 from fmfair.errors import FmfairError

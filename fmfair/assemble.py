@@ -30,7 +30,7 @@ class Frames:
     overall: pl.DataFrame
 
 
-def build_frames(  # noqa: PLR0913 - what is measured, and how it is shown
+def build_frames(
     samples: Samples, metrics: Sequence[Metric], options: Options, notes: Notes, task: str, measure: Measure
 ) -> Frames:
     """Disaggregate, then compare."""
@@ -90,8 +90,10 @@ def _named_cells(grouping: Grouping, number: int, cells: pl.DataFrame) -> pl.Dat
 
 
 def _skip_one_class(groups: pl.LazyFrame) -> pl.LazyFrame:
-    """The published package's rule: a group with one class has no values, and an attribute with fewer than two usable
-    groups has none at all."""
+    """The published package's rule: a group with one class has no values.
+
+    An attribute with fewer than two groups of both classes has none at all.
+    """
     usable = (pl.col("n_pos") > 0) & (pl.col("n_pos") < pl.col("n"))
     enough = pl.col("group").filter(usable).n_unique().over("by", "grouping") >= 2
     only = pl.format("skipped: only label {}", pl.when(pl.col("n_pos") > 0).then(1).otherwise(0))
@@ -116,7 +118,9 @@ def _public(
     if names:
         frame = frame.with_columns(column.gather(frame["grouping"]).alias(name) for name, column in names.items())
     if schema is None:
-        return pl.DataFrame([*keys, *frame.drop("by", "grouping", "attribute_parts").select("attribute", pl.exclude("attribute"))])
+        return pl.DataFrame(
+            [*keys, *frame.drop("by", "grouping", "attribute_parts").select("attribute", pl.exclude("attribute"))]
+        )
     weight = pl.col("weight") if samples.weighted else pl.lit(None, pl.Float64)
     if "weight" in frame.columns:
         frame = frame.with_columns(weight.alias("weight_sum"))

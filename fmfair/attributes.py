@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -101,7 +102,7 @@ def _levels(values: pl.Series, name: str, options: Options, notes: Notes) -> tup
     levels = counts[:, 0].sort() if counts is not None else values
     if dtype.is_numeric():
         _check_continuous(levels, name, options, notes)
-    if counts is not None:
+    if counts is not None and not options.conventions.strict_input:
         _check_distinct(counts["__n"], name)
     names = group_names(levels)
     if dtype == pl.String or isinstance(dtype, pl.Categorical):
@@ -118,8 +119,8 @@ def _check_continuous(levels: pl.Series, name: str, options: Options, notes: Not
     limit = MAX_CODES if whole and not options.conventions.strict_input else MAX_CONTINUOUS
     if len(levels) > limit:
         raise FmfairError(
-            f"attribute {name!r} looks continuous ({len(levels)} distinct values from {levels.min()} to "
-            f"{levels.max()}); group it with bins={{{name!r}: [40, 60]}} (cut points) or bins={{{name!r}: 4}} "
+            f"attribute {name!r} looks continuous ({len(levels)} distinct values from {levels[0]} to "
+            f"{levels[-1]}); group it with bins={{{name!r}: [40, 60]}} (cut points) or bins={{{name!r}: 4}} "
             "(quantiles), or cast it to text if each value is a group"
         )
     if len(levels) > MAX_CONTINUOUS:
@@ -161,11 +162,16 @@ def natural_order(names: Sequence[str]) -> list[str]:
 
 
 def _loose_key(name: str) -> tuple[int, float, str]:
-    """The published package's order: all that Python reads as a float first, then the rest."""
+    """The published package's order: all that Python reads as a float first, then the rest.
+
+    It also sorts by the float behind the text "nan", which puts the groups in an order that changes from run to run;
+    here that is text.
+    """
     try:
-        return (0, float(name), "")
+        number = float(name)
     except ValueError:
-        return (1, 0.0, name)
+        number = math.nan
+    return (1, 0.0, name) if math.isnan(number) else (0, number, "")
 
 
 def check_names(names: Sequence[str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -57,7 +59,7 @@ def _cut_points(bins: Sequence[float], name: str) -> list[float]:
         edges = sorted({float(b) for b in bins})
     except (TypeError, ValueError):
         raise FmfairError(f"bins for {name!r} must be cut points such as [40, 60] or a number of quantiles") from None
-    if not edges or any(e != e or e in (float("inf"), float("-inf")) for e in edges):
+    if not edges or not all(math.isfinite(e) for e in edges):
         raise FmfairError(f"bins for {name!r} must hold at least one finite cut point, got {list(bins)!r}")
     return edges
 
@@ -85,9 +87,9 @@ def bin_labels(edges: Sequence[float], digits: int | None = None) -> list[str]:
         ['<100002', '100002-100003.5', '>=100003.5']
     """
     text = [_number(e) if digits is None else f"{e:.{digits}g}" for e in edges]
-    between = [f"{a}-{b}" for a, b in zip(text, text[1:], strict=False)]
+    between = [f"{a}-{b}" for a, b in itertools.pairwise(text)]
     return [f"<{text[0]}", *between, f">={text[-1]}"]
 
 
 def _number(value: float) -> str:
-    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))

@@ -67,6 +67,7 @@ class Blocks:
 
     @property
     def n_ranks(self) -> int:
+        """How many distinct scores there are in the whole table."""
         return len(self.ranks.distinct)
 
     def by_cell(self) -> pl.LazyFrame:

@@ -44,7 +44,9 @@ ROLE_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 # Families of numbered score columns: prob_0, prob_1, ...
-SCORE_FAMILY = re.compile(r"(prob|probs|probability|proba|score|scores|logit|logits|p|y_prob|y_score|pred|output)_?(\d+)")
+SCORE_FAMILY = re.compile(
+    r"(prob|probs|probability|proba|score|scores|logit|logits|p|y_prob|y_score|pred|output)_?(\d+)"
+)
 
 LIST_OF_TEXT = pl.List(pl.String())
 

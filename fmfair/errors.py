@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 SHOWN = 5
 
@@ -21,6 +22,10 @@ class FmfairError(ValueError):
         fmfair.errors.FmfairError: no column 'Sex'; did you mean 'sex'?
     """
 
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.problems = [message]
+
 
 class Problems:
     """Collects the problems of one step, so that the user sees all of them at once."""
@@ -29,13 +34,26 @@ class Problems:
         self._messages: list[str] = []
 
     def add(self, message: str) -> None:
+        """One more problem."""
         self._messages.append(message)
 
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Adds the problems of a block that raises, and goes on after it."""
+        try:
+            yield
+        except FmfairError as error:
+            self._messages += error.problems
+
     def raise_if_any(self) -> None:
-        if len(self._messages) == 1:
-            raise FmfairError(self._messages[0])
-        if self._messages:
-            raise FmfairError(f"{len(self._messages)} problems:\n" + "\n".join(f"  - {m}" for m in self._messages))
+        """Raise one error that lists all problems, if there are any."""
+        messages = list(dict.fromkeys(self._messages))
+        if len(messages) == 1:
+            raise FmfairError(messages[0])
+        if messages:
+            error = FmfairError(f"{len(messages)} problems:\n" + "\n".join(f"  - {m}" for m in messages))
+            error.problems = messages
+            raise error
 
 
 def listing(values: Iterable[object], limit: int = SHOWN) -> str:

@@ -9,9 +9,11 @@ import polars as pl
 
 from fmfair import readers
 from fmfair.assemble import build_frames
+from fmfair.groupings import Grouping
+from fmfair.join import join_metadata
 from fmfair.longtable import widen
-from fmfair.metadata import describe
 from fmfair.measures import Engine, long_table
+from fmfair.metadata import describe
 from fmfair.notes import Notes
 from fmfair.options import Bins, Intersections, Options, Threshold, check_options
 from fmfair.report import Report
@@ -30,6 +32,8 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
     attributes: str | Sequence[str] | None = None,
     by: str | Sequence[str] | None = None,
     labels: Mapping[str, tuple[str, str]] | None = None,
+    metadata: Any = None,
+    on: str | tuple[str, str] | None = None,
     bins: Bins | None = None,
     intersections: Intersections = 1,
     thresholds: Threshold | Sequence[Threshold] | None = None,
@@ -48,20 +52,96 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
     missing_values: Sequence[str] = (),
     conventions: str = "standard",
 ) -> Report:
-    """TODO docstring."""
+    """Evaluate a classifier on groups of patients.
+
+    Columns that are not named are found by their usual names (label, y_true, prob, score, sex, age, race, site,
+    model, ...); the report's notes say which were.
+
+    Args:
+        frame: One row per sample (and by-key): a Polars DataFrame or LazyFrame, pandas DataFrame, pyarrow Table,
+            RecordBatchReader, DuckDB relation, or the path of a file, glob or folder (CSV, TSV, Parquet, Arrow, JSON,
+            JSON Lines, Excel). Only the needed columns are read. A long table with columns `attribute` and `group`
+            is taken too; then `sample_id` is needed.
+        y_true: Column of labels, or one-hot columns.
+        y_score: Column of scores, or one column per class.
+        y_pred: Column of decisions already made, beside or instead of scores.
+        y_logit: Column of logits beside the probabilities; it is used for ranking and cross-entropy.
+        attributes: Columns whose groups are compared.
+        by: Columns to evaluate separately, such as model or dataset; `[]` switches the search by name off.
+        labels: Several findings per row as `{name: (y_true column, y_score column)}`; `label` becomes a by-key.
+        metadata: A table with the attributes, joined by `on`; anything that `frame` may be.
+        on: The id column of both tables, or its two names.
+        bins: Cut points (left-closed) or a number of quantiles per numeric attribute, e.g. `{"age": [40, 60]}`.
+        intersections: 2 for all pairs of attributes, 3 for triples too, `"all"`, or a list of tuples of attributes.
+        thresholds: Numbers, `"best_f1"`, `"youden"`, `"tpr=0.9"`, `"tnr=0.95"`, or a mapping from by-key to number;
+            0.5 where left out. A score at the threshold counts as positive.
+        metrics: Names from `fmfair.metrics.list_metrics()`, some with parameters such as `"tpr_at_fpr(0.1)"`, or
+            `"all"`.
+        positive: The positive class, where labels are not 0/1 or booleans; all others count as negative.
+        ignore: Labels to leave out.
+        classes: Names of the score columns in order, where their number differs from that of the labels seen.
+        sample_id: Column that identifies a sample, which may occur once per by-key.
+        cluster: Column of the patient, where several rows of one are meant.
+        weight: Column of sample weights; a row with weight 0 is left out.
+        min_group_size: Groups with fewer rows are shown, but left out of the gaps.
+        score_type: `"probability"`, `"logit"` or `"rank"` (any scale; no calibration); `"auto"` decides once for the
+            whole table and says so.
+        missing_scores: `"raise"`, or `"drop"` to leave rows with a missing or infinite score out and count them.
+        missing_labels: `"drop"` and count, or `"raise"`.
+        missing_groups: `"drop"` leaves rows with a missing attribute out of that attribute, `"keep"` shows them.
+        missing_values: Texts that mean missing, such as `["NA", "unknown"]`.
+        conventions: `"standard"`, or `"fairmedfm"` for the numbers of the published package.
+
+    Returns:
+        A report with the frames `summary`, `groups`, `gaps` and `overall`, and the notes.
+
+    Raises:
+        FmfairError: The input cannot be used; the message says what is wrong, where, and what to do.
+
+    Examples:
+        >>> df = pl.DataFrame(
+        ...     {
+        ...         "label": [0, 1, 0, 1, 1, 0, 1, 0],
+        ...         "prob": [0.2, 0.9, 0.4, 0.3, 0.6, 0.5, 0.8, 0.1],
+        ...         "sex": ["F", "F", "M", "M", "F", "F", "M", "M"],
+        ...     }
+        ... )
+        >>> report = df.pipe(fmfair.evaluate)
+        >>> report.summary.select("attribute", "overall-auc", "worst-auc", "auc-gap").rows()
+        [('sex', 0.875, 0.75, 0.25)]
+    """
     options = check_options(
-        bins=bins, intersections=intersections, thresholds=thresholds, metrics=metrics, positive=positive, ignore=ignore,
-        classes=classes, min_group_size=min_group_size, score_type=score_type, missing_scores=missing_scores,
-        missing_labels=missing_labels, missing_groups=missing_groups, missing_values=missing_values,
+        bins=bins,
+        intersections=intersections,
+        thresholds=thresholds,
+        metrics=metrics,
+        positive=positive,
+        ignore=ignore,
+        classes=classes,
+        min_group_size=min_group_size,
+        score_type=score_type,
+        missing_scores=missing_scores,
+        missing_labels=missing_labels,
+        missing_groups=missing_groups,
+        missing_values=missing_values,
         conventions=conventions,
     )
     check_thresholds(options.thresholds, options.conventions)
     given = {
-        "y_true": y_true, "y_score": y_score, "y_pred": y_pred, "y_logit": y_logit, "attributes": attributes, "by": by,
-        "labels": labels, "sample_id": sample_id, "cluster": cluster, "weight": weight, "bins": bins,
+        "y_true": y_true,
+        "y_score": y_score,
+        "y_pred": y_pred,
+        "y_logit": y_logit,
+        "attributes": attributes,
+        "by": by,
+        "labels": labels,
+        "sample_id": sample_id,
+        "cluster": cluster,
+        "weight": weight,
+        "bins": bins,
     }
     notes = Notes()
-    source = readers.scan(frame)
+    source = read_source(frame, metadata, on, notes)
     columns = find_columns(readers.schema(source), given, notes)
     table = readers.collect(source, columns.needed)
     if columns.long:
@@ -70,16 +150,23 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
     return report_of(samples, columns, options, notes)
 
 
+def read_source(frame: Any, metadata: Any, on: str | tuple[str, str] | None, notes: Notes) -> pl.LazyFrame:
+    """The table to evaluate, with the metadata joined where there are any; nothing but the ids is read yet."""
+    source = readers.scan(frame)
+    if metadata is None:
+        return source
+    return join_metadata(source, readers.scan(metadata, name="the metadata"), on, notes)
+
+
 def report_of(samples: Samples, columns: Columns, options: Options, notes: Notes) -> Report:
     """The report of prepared samples."""
-    engine = Engine(samples, options.metrics, options)
+    engine = Engine(samples, options.metrics, options, notes)
     scale = samples.scale
 
-    def measure(groupings: Any, listed: Any) -> pl.DataFrame:
+    def measure(groupings: Sequence[Grouping], listed: Sequence[pl.DataFrame]) -> pl.DataFrame:
         measured = engine.measure(groupings, listed)
-        return long_table(
-            measured, options.metrics, probability=scale is not None and scale.is_probability, scored=scale is not None
-        )
+        probability = scale is not None and scale.is_probability
+        return long_table(measured, options.metrics, probability=probability, scored=scale is not None)
 
     frames = build_frames(samples, options.metrics, options, notes, "classification", measure)
     return Report(

@@ -36,7 +36,7 @@ class _Rows:
 
     def sums(self, values: Floats) -> Floats:
         """The sum of a value over the rows of every cell."""
-        return np.bincount(self.cell, weights=values, minlength=self.n_cells)
+        return np.bincount(self.cell, weights=values, minlength=self.n_cells).astype(np.float64, copy=False)
 
     def of(self, cells: npt.NDArray[np.bool_]) -> _Rows:
         """The rows of some of the cells, which keep their positions."""
@@ -63,7 +63,8 @@ def fit_cells(frame: pl.DataFrame, grouping: Grouping) -> pl.DataFrame:
         .collect()
     )
     numbers, position = np.unique(table["cell"].to_numpy(), return_inverse=True)
-    rows = _Rows(position, *(table[c].to_numpy() for c in ("x", "y", "w")), len(numbers))
+    x, y, w = (table[c].to_numpy() for c in ("x", "y", "w"))
+    rows = _Rows(position, x, y, w, len(numbers))
     cells = _conditions(table)
     both, finite = (cells[c].to_numpy() for c in ("both", "finite"))
     fixed, _ = _newton(rows.of(both & finite), free_slope=False)
@@ -78,11 +79,15 @@ def _conditions(table: pl.DataFrame) -> pl.DataFrame:
     """Per cell, in order: whether both classes occur, all logits are finite, and why no slope can be fitted."""
     x, positive = pl.col("x"), pl.col("y") == 1
     above, below = x.filter(positive), x.filter(~positive)
-    facts = table.lazy().group_by("cell").agg(
-        finite=x.is_finite().all(),
-        both=positive.any() & ~positive.all(),
-        flat=x.min() == x.max(),
-        apart=(above.min() >= below.max()) | (above.max() <= below.min()),
+    facts = (
+        table.lazy()
+        .group_by("cell")
+        .agg(
+            finite=x.is_finite().all(),
+            both=positive.any() & ~positive.all(),
+            flat=x.min() == x.max(),
+            apart=(above.min() >= below.max()) | (above.max() <= below.min()),
+        )
     )
     why = (
         pl.when(~pl.col("finite"))

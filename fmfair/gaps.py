@@ -42,7 +42,7 @@ def compare(groups: pl.DataFrame, overall: pl.DataFrame, metrics: Sequence[Metri
             "directed": [m.direction != "none" for m in compared],
             "signed": [m.low is None or m.low < 0 for m in compared],
         },
-        schema_overrides={"metric": pl.String},
+        schema={"metric": pl.String, "lower": pl.Boolean, "directed": pl.Boolean, "signed": pl.Boolean},
     )
     # Whole rows meet by position in the list of metrics and thresholds; names and floats need not be compared.
     place = ("grouping", "by", "order", "t")
@@ -133,7 +133,7 @@ def _unsigned(value: pl.Expr) -> pl.Expr:
 
 
 def ratio(a: pl.Expr, b: pl.Expr) -> pl.Expr:
-    """a / b where b is positive, else NULL."""
+    """A / b where b is positive, else NULL."""
     return pl.when(b > 0).then(a / b)
 
 
@@ -147,7 +147,5 @@ def _too_few() -> pl.Expr:
     """Why there is nothing to compare."""
     reasons = pl.col("reasons").list.join("; ")
     because = pl.when(pl.col("reasons").list.len() > 0).then(pl.lit(": ") + reasons).otherwise(pl.lit(""))
-    small = pl.when(pl.col("left_out") > 0).then(
-        pl.format(" ({} below min_group_size)", "left_out")
-    )
+    small = pl.when(pl.col("left_out") > 0).then(pl.format(" ({} below min_group_size)", "left_out"))
     return pl.format("{} of {} groups can be compared{}{}", "n_groups", "n_cells", small.fill_null(""), because)

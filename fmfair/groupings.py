@@ -41,10 +41,12 @@ class Grouping:
 
     @property
     def attribute(self) -> str:
+        """The display name."""
         return join_parts([a.name for a in self.parts])
 
     @property
     def attribute_parts(self) -> list[str]:
+        """The attributes' own names."""
         return [a.name for a in self.parts]
 
     def all_rows(self, incomplete: Iterable[str]) -> Grouping:
@@ -88,13 +90,13 @@ class Grouping:
 
 
 def join_parts(parts: Sequence[str]) -> str:
-    """Display text of several parts; an ampersand inside a part is escaped so that two cells never print alike.
+    r"""Display text of several parts; an ampersand inside a part is escaped so that two cells never print alike.
 
     Examples:
         >>> join_parts(["F", ">=60"])
         'F & >=60'
         >>> join_parts(["A & B", "C"])
-        'A \\\\& B & C'
+        'A \\& B & C'
     """
     if len(parts) == 1:
         return parts[0]

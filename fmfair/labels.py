@@ -33,7 +33,9 @@ def binary(values: pl.Series, name: str, options: Options, notes: Notes, argumen
     if options.ignore:
         ignored = is_any(values, options.ignore)
         if int(ignored.sum()):
-            notes.say(f"{argument}: {plural(int(ignored.sum()), 'row')} with {listing(options.ignore)} left out (ignore=)")
+            notes.say(
+                f"{argument}: {plural(int(ignored.sum()), 'row')} with {listing(options.ignore)} left out (ignore=)"
+            )
         values = values.set(ignored, None)
     if options.positive is None:
         return _zero_one(values, name, argument)
@@ -56,9 +58,12 @@ def one_hot(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
     """
     ones = frame.select(pl.col(columns).cast(pl.Float64, strict=False).fill_nan(None))
     missing = ones.select(pl.all_horizontal(pl.all().is_null())).to_series()
-    bad = ones.select(
-        ~pl.all_horizontal(pl.all().is_in([0.0, 1.0])).fill_null(False) | (pl.sum_horizontal(pl.all()) != 1.0)
-    ).to_series() & ~missing
+    bad = (
+        ones.select(
+            ~pl.all_horizontal(pl.all().is_in([0.0, 1.0])).fill_null(False) | (pl.sum_horizontal(pl.all()) != 1.0)
+        ).to_series()
+        & ~missing
+    )
     if bad.any():
         raise FmfairError(
             f"y_true={list(columns)!r} is read as one-hot columns, but {plural(int(bad.sum()), 'row')} "
@@ -91,7 +96,7 @@ def _zero_one(values: pl.Series, name: str, argument: str) -> pl.Series:
     if values.dtype == pl.Boolean:
         return values.cast(pl.Int64)
     found = values.drop_nulls().unique().sort()
-    if values.dtype.is_numeric() and found.is_in([0, 1]).all():
+    if values.dtype.is_numeric() and ((found == 0) | (found == 1)).all():
         return values.cast(pl.Int64)
     if found.is_empty():
         raise FmfairError(f"{argument}: column {name!r} has no label at all")
@@ -129,4 +134,4 @@ def is_any(values: pl.Series, wanted: Sequence[Any]) -> pl.Series:
         return values.is_in([bool(w) for w in wanted if isinstance(w, bool) or w in (0, 1)])
     if isinstance(values.dtype, pl.Enum | pl.Categorical) or values.dtype == pl.String:
         return values.cast(pl.String).is_in([w for w in wanted if isinstance(w, str)])
-    return values.is_in(pl.Series([w for w in wanted], dtype=values.dtype, strict=False).drop_nulls().implode())
+    return values.is_in(pl.Series(list(wanted), dtype=values.dtype, strict=False).drop_nulls().implode())

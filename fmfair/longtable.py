@@ -35,6 +35,8 @@ def widen(table: pl.DataFrame, columns: Columns) -> tuple[pl.DataFrame, Columns]
     clash = [n for n in names if n in facts.columns]
     if clash:
         raise FmfairError(f"attribute {listing(clash)} has the name of another column of the table; rename it")
-    wide = table.select(*keys, pl.col("group").cast(pl.String)).pivot(on="attribute", on_columns=names, index=index, values="group")
+    wide = table.select(*keys, pl.col("group").cast(pl.String)).pivot(
+        on="attribute", on_columns=names, index=index, values="group"
+    )
     wide = facts.join(wide, on=index, how="left", nulls_equal=True, maintain_order="left")
     return wide, replace(columns, attributes=tuple(names), long=False)

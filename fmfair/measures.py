@@ -17,10 +17,11 @@ from fmfair.fit import fit_cells
 from fmfair.groupings import Grouping
 from fmfair.metrics.formula import to_expr
 from fmfair.metrics.metric import Metric
+from fmfair.notes import Notes
 from fmfair.options import Options
 from fmfair.samples import Samples
 from fmfair.score_bins import bin_table
-from fmfair.thresholds import NOT_A_PROBABILITY, threshold_table, undefined_thresholds
+from fmfair.thresholds import NOT_A_PROBABILITY, as_number, threshold_table, undefined_thresholds
 
 # What identifies a measured cell: the grouping (its position in the list) and the cell's number.
 CELL = ("grouping", "cell")
@@ -43,7 +44,8 @@ class Measured:
 class Engine:
     """Measures one grouping after another on the same samples."""
 
-    def __init__(self, samples: Samples, metrics: Sequence[Metric], options: Options) -> None:
+    def __init__(self, samples: Samples, metrics: Sequence[Metric], options: Options, notes: Notes) -> None:
+        self.notes = notes
         self.options = options
         self.metrics = metrics
         self.n_by = samples.by.height
@@ -87,7 +89,7 @@ class Engine:
         return stats, _with_empty_cells(confusion, stats)
 
     def _blocks(self, grouping: Grouping, ranks: Ranks | None) -> Blocks:
-        assert ranks is not None  # noqa: S101 - only called where there are scores
+        assert ranks is not None
         return make_blocks(self.frame, grouping, ranks, self.n_by)
 
     def thresholds(self, grouping: Grouping) -> pl.DataFrame:
@@ -100,14 +102,14 @@ class Engine:
         return self._tuned[key]
 
     def _threshold_table(self, scope: Grouping) -> pl.DataFrame:
-        wanted = self.options.thresholds or self.options.conventions.thresholds
-        scale = self.samples.scale
-        if not self.options.thresholds and "pred" in self.frame.columns:
-            wanted = ()
-        if not wanted:
-            return undefined_thresholds(0, 0.5)
-        if not self.options.thresholds and scale is not None and not scale.is_probability:
+        wanted, scale = self.options.thresholds, self.samples.scale
+        if not wanted and "pred" in self.frame.columns:
+            return undefined_thresholds(0, 0.5)  # decisions stand in for thresholds
+        if not wanted and scale is not None and not scale.is_probability:
             return undefined_thresholds(self.n_by, 0.5)
+        wanted = wanted or self.options.conventions.thresholds
+        for rule in (w for w in wanted if isinstance(w, str) and as_number(w) is None):
+            self.notes.say(f"threshold {rule}: tuned on these labels, so the rates at it are optimistic")
         return threshold_table(wanted, self._blocks(scope, self.cutting), self.by, self.options.conventions)
 
     def _binned(self, grouping: Grouping) -> pl.DataFrame:
@@ -123,7 +125,7 @@ class Engine:
             sums = [pl.col("sum_p").sum()] if found is None and "sum_p" in table.columns else []
             part = table.group_by("cell").agg(*counts, *sums, *aggregates)
             found = part if found is None else found.join(part, on="cell", how="left")
-        assert found is not None  # noqa: S101 - the set of bin numbers is never empty
+        assert found is not None
         return found
 
     def _ranked(self, stats: pl.DataFrame, blocks: Blocks, table: str) -> pl.DataFrame:
@@ -145,7 +147,7 @@ _NO_CONFUSION = pl.DataFrame(
         "threshold": pl.Float64,
         "threshold_rule": pl.String,
         "why": pl.String,
-        **{c: pl.Int64 for c in ("tp", "fp", "fn", "tn")},
+        **dict.fromkeys(("tp", "fp", "fn", "tn"), pl.Int64),
         "n_pred_pos": pl.Int64,
     }
 )
@@ -193,7 +195,7 @@ def long_table(measured: Measured, metrics: Sequence[Metric], *, probability: bo
     parts = []
     for order, metric in enumerate(metrics):
         source = rates if metric.at_threshold else plain
-        value, note = _value(metric, source, probability=probability, scored=scored)
+        value, note = _value(metric, probability=probability, scored=scored)
         parts.append(
             source.lazy().select(
                 *CELL,
@@ -213,7 +215,7 @@ def long_table(measured: Measured, metrics: Sequence[Metric], *, probability: bo
     return pl.concat(parts).collect()
 
 
-def _value(metric: Metric, source: pl.DataFrame, *, probability: bool, scored: bool) -> tuple[pl.Expr, pl.Expr]:
+def _value(metric: Metric, *, probability: bool, scored: bool) -> tuple[pl.Expr, pl.Expr]:
     """The metric's value, and the reason where it is undefined."""
     nothing = pl.lit(None, pl.Float64)
     if not metric.at_threshold and not scored:
@@ -228,5 +230,7 @@ def _value(metric: Metric, source: pl.DataFrame, *, probability: bool, scored: b
     value = pl.when(metric.defined()).then(pl.col(metric.name).cast(pl.Float64))
     note = metric.reason()
     if metric.family == "fitted":
-        note = pl.coalesce(note, pl.when(pl.col(metric.name).is_null()).then(pl.coalesce("fit_note", pl.lit("the fit did not settle"))))
+        note = pl.coalesce(
+            note, pl.when(pl.col(metric.name).is_null()).then(pl.coalesce("fit_note", pl.lit("the fit did not settle")))
+        )
     return value, note

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from fmfair.conventions import STANDARD, Conventions, conventions_named
-from fmfair.errors import FmfairError, Problems, listing
+from fmfair.errors import Problems, listing
 from fmfair.metrics.metric import Metric
 from fmfair.metrics.registry import CLASSIFICATION, requested
 
@@ -61,11 +61,10 @@ def check_options(
     for name, choices in _CHOICES.items():
         if name in others and others[name] not in choices:
             problems.add(f"{name}={others[name]!r} is not known; expected one of {listing(choices)}")
-    for name, check in (("metrics", lambda: requested(metrics, among)), ("conventions", lambda: conventions_named(conventions))):
-        try:
-            found[name] = check()
-        except FmfairError as error:
-            problems.add(str(error))
+    with problems.collecting():
+        found["metrics"] = requested(metrics, among)
+    with problems.collecting():
+        found["conventions"] = conventions_named(conventions)
     size = others.get("min_group_size", 0)
     if not isinstance(size, int) or isinstance(size, bool) or size < 0:
         problems.add(f"min_group_size={size!r} is not a whole number of rows, 0 or more")

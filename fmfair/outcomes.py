@@ -85,7 +85,7 @@ def weights(table: pl.DataFrame, column: str | None, options: Options) -> pl.Ser
     bad = ~(values.is_finite() & (values >= 0)).fill_null(False)
     if bad.any():
         raise FmfairError(
-            f"weight: column {column!r} has {plural(int(bad.sum()), 'weight')} that are negative, missing or not finite "
+            f"weight: column {column!r} has {plural(int(bad.sum()), 'weight')} that are negative, missing or infinite "
             f"({rows_at(bad.arg_true().to_list())}); weights are 0 (row left out) or more"
         )
     return values
@@ -98,28 +98,24 @@ def _single(
     problems = Problems()
     found: dict[str, pl.Series] = {}
 
-    def attempt(name: str, make: Any) -> None:
-        try:
-            found[name] = make()
-        except FmfairError as error:
-            problems.add(str(error))
-
     label, seen, positive = _label_column(table, columns, options)
     asked = _with_positive(options, positive)
-    attempt("y", lambda: labels.binary(label, columns.y_true[0], asked, notes))
+    with problems.collecting():
+        found["y"] = labels.binary(label, columns.y_true[0], asked, notes)
     for i, name in enumerate(columns.y_score):
-        attempt(f"s{i}", lambda name=name: scores.as_float(table[name], name, "y_score"))
+        with problems.collecting():
+            found[f"s{i}"] = scores.as_float(table[name], name, "y_score")
     if columns.y_logit:
         name = columns.y_logit
-        attempt("logit", lambda: scores.as_float(table[name], name, "y_logit"))
+        with problems.collecting():
+            found["logit"] = scores.as_float(table[name], name, "y_logit")
     if columns.y_pred:
-        attempt("pred", lambda: _decisions(table[str(columns.y_pred)], str(columns.y_pred), asked))
+        with problems.collecting():
+            found["pred"] = _decisions(table[str(columns.y_pred)], str(columns.y_pred), asked)
     position = 0
     if len(columns.y_score) > 1:
-        try:
+        with problems.collecting():
             position = scores.class_position(columns.score_names or columns.y_score, seen, positive, options.classes)
-        except FmfairError as error:
-            problems.add(str(error))
     problems.raise_if_any()
     return pl.DataFrame([values.alias(name) for name, values in found.items()]), list(columns.y_score), position
 
@@ -160,25 +156,19 @@ def _decisions(values: pl.Series, name: str, options: Options) -> pl.Series:
     return labels.binary(values, name, options, Notes(), argument="y_pred")
 
 
-def _paired(
-    table: pl.DataFrame, pairs: Mapping[str, tuple[str, str]], options: Options, notes: Notes
-) -> pl.DataFrame:
+def _paired(table: pl.DataFrame, pairs: Mapping[str, tuple[str, str]], options: Options, notes: Notes) -> pl.DataFrame:
     problems = Problems()
     parts = []
     for name, (true, score) in pairs.items():
         argument = f"labels[{name!r}]"
-        try:
+        with problems.collecting():
             y = labels.binary(table[true], true, options, notes, argument=argument)
             parts.append(pl.DataFrame([y.alias("y"), scores.as_float(table[score], score, argument).alias("s0")]))
-        except FmfairError as error:
-            problems.add(str(error))
     problems.raise_if_any()
     return pl.concat(parts)
 
 
-def _scale(
-    rows: pl.DataFrame, score_names: list[str], names: list[str], options: Options, notes: Notes
-) -> ScoreScale:
+def _scale(rows: pl.DataFrame, score_names: list[str], names: list[str], options: Options, notes: Notes) -> ScoreScale:
     """How the scores are read; a column of logits beside the probabilities is ranked by."""
     if not score_names:
         return ScoreScale("logit", has_logit=True)
@@ -201,6 +191,8 @@ def _note_flat(score: pl.Series, notes: Notes) -> None:
     if distinct <= 2:
         distinct = score.n_unique()
     if distinct == 1:
-        notes.warn("y_score is constant: every sample has the same score, so that AUC is 0.5 and a gap of 0 says nothing")
+        notes.warn(
+            "y_score is constant: every sample has the same score, so that AUC is 0.5 and a gap of 0 says nothing"
+        )
     elif distinct == 2:
         notes.say("y_score takes only two values: these look like decisions, and AUC is that of one operating point")

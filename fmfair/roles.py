@@ -258,7 +258,7 @@ def _require(names: Sequence[str], given: Mapping[str, Any]) -> None:
     if not names:
         raise FmfairError("the table has no columns")
     for argument, value in given.items():
-        if argument in ("bins",) or value is None:
+        if argument == "bins" or value is None:
             continue
         wanted = [c for v in value.values() for c in _as_names(v)] if isinstance(value, Mapping) else _as_names(value)
         for name in dict.fromkeys(wanted):

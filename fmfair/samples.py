@@ -123,10 +123,8 @@ def _context(
     problems = Problems()
     coded: list[tuple[Attribute, pl.Series]] = []
     for i, name in enumerate(columns.attributes):
-        try:
+        with problems.collecting():
             coded.append(encode(table[name], name, f"g{i}", options, notes))
-        except FmfairError as error:
-            problems.add(str(error))
     problems.raise_if_any()
     return pl.DataFrame([numbers, *(codes for _, codes in coded)]), by, tuple(a for a, _ in coded)
 
@@ -168,7 +166,9 @@ def _telling_columns(source: pl.LazyFrame, sample_id: str, used: set[str]) -> li
     names = [n for n, t in schema.items() if n not in used and not t.is_nested() and not t.is_float()]
     if not names:
         return []
-    counts = source.select(pl.len().alias("\0n"), *(pl.struct(sample_id, n).n_unique().alias(n) for n in names)).collect()
+    counts = source.select(
+        pl.len().alias("\0n"), *(pl.struct(sample_id, n).n_unique().alias(n) for n in names)
+    ).collect()
     return [n for n in names if counts[n][0] == counts["\0n"][0]]
 
 
@@ -198,9 +198,7 @@ def _check_zero_weights(
     problems.raise_if_any()
 
 
-def _note_missing_groups(
-    frame: pl.DataFrame, attributes: Sequence[Attribute], options: Options, notes: Notes
-) -> None:
+def _note_missing_groups(frame: pl.DataFrame, attributes: Sequence[Attribute], options: Options, notes: Notes) -> None:
     if options.missing_groups == "keep":
         return
     for attribute in attributes:

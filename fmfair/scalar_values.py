@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from fmfair.array_api import report_of_arrays
-from fmfair.arrays import ArrayTable, from_arrays
+from fmfair.arrays import from_arrays
 from fmfair.errors import FmfairError
 from fmfair.groupings import join_parts
 from fmfair.metrics.registry import REGISTRY
@@ -37,6 +37,7 @@ class Masks(NamedTuple):
 
     @property
     def given(self) -> bool:
+        """Whether there are masks at all."""
         return self.pred is not None or self.true is not None
 
 
@@ -68,16 +69,21 @@ def segmentation_value(
     if masks.given:
         indexed = Columns(values={})
         scored, columns = with_overlap(
-            pl.DataFrame(), indexed, (masks.pred, masks.true), known, notes, label=masks.label, threshold=masks.threshold,
-            score_type=masks.score_type, empty=masks.empty,
-        )  # fmt: skip
+            pl.DataFrame(),
+            indexed,
+            (masks.pred, masks.true),
+            known,
+            notes,
+            label=masks.label,
+            threshold=masks.threshold,
+            score_type=masks.score_type,
+            empty=masks.empty,
+        )
         arrays["values"] = scored[columns.values["dice"]]
     pairing = list(notes.warnings)
     table = from_arrays(**arrays, sensitive_features=sensitive_features, notes=notes, values_name="dice")
     known = check_options(among=(REGISTRY["dice"],), intersections=_combined(table.attributes), **options)
-    columns = Columns(
-        values={"dice": str(table.values)}, attributes=tuple(table.attributes), weight=table.weight
-    )
+    columns = Columns(values={"dice": str(table.values)}, attributes=tuple(table.attributes), weight=table.weight)
     report = report_of_values(table.frame, table.frame.lazy(), columns, known, notes)
     return _number(report, "dice", statistic, table.attributes, [*pairing, *notes.warnings])
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from fmfair.columns import normalise
@@ -28,6 +30,7 @@ class ScoreScale:
 
     @property
     def is_probability(self) -> bool:
+        """Whether the scores are probabilities, or logits that become some."""
         return self.kind != "rank"
 
 
@@ -93,10 +96,8 @@ def read_scale(scores: Sequence[pl.Series], names: Sequence[str], options: Optio
         inside = _rows_sum_to_one(scores, options, notes)
     kind = options.score_type
     if kind == "auto":
-        if inside:
-            kind = "probability"
-        else:
-            kind = "logit" if low < 0.0 or options.conventions.strict_input else "rank"
+        outside = "logit" if low < 0.0 or options.conventions.strict_input else "rank"
+        kind = "probability" if inside else outside
         tell = notes.say if kind == "probability" else notes.warn
         tell(f"score_type: read as {kind} (scores from {low:.6g} to {high:.6g}); say score_type= to choose")
         if kind == "rank" and len(scores) > 1:
@@ -107,8 +108,10 @@ def read_scale(scores: Sequence[pl.Series], names: Sequence[str], options: Optio
     if kind == "probability" and not inside:
         _refuse_outside(scores, names)
     if kind == "rank":
-        notes.say("scores are used for ranking and for thresholds on their own scale; they are not probabilities, so "
-                  "that calibration, BCE, Brier and a cut at 0.5 are not given")
+        notes.say(
+            "scores are used for ranking and for thresholds on their own scale; they are not probabilities, so "
+            "that calibration, BCE, Brier and a cut at 0.5 are not given"
+        )
     return ScoreScale(kind, has_logit=kind == "logit")
 
 
@@ -139,20 +142,35 @@ def sigmoid(logit: pl.Expr) -> pl.Expr:
     return pl.when(logit >= 0).then(1.0 / (1.0 + decay)).otherwise(decay / (1.0 + decay))
 
 
+# The published package computes with NumPy, whose exp and row sums differ from Polars' in the last digit. A tie, a cut
+# at 0.5 or an edge of its score bins may hang on that digit, so that its numbers need its arithmetic.
+
+
+def _numpy_sigmoid(logit: pl.Series) -> pl.Series:
+    with np.errstate(over="ignore"):  # exp of a large number is inf, and the sigmoid then 0
+        return pl.Series(1.0 / (1.0 + np.exp(-logit.to_numpy())))
+
+
+def _numpy_softmax(logits: pl.Series, position: int) -> pl.Series:
+    rows = logits.struct.unnest().to_numpy(order="c")
+    raised = np.exp(rows - rows.max(axis=1, keepdims=True))
+    return pl.Series(raised[:, position] / raised.sum(axis=1))
+
+
 def one_column(name: str | None, scale: ScoreScale, by_probability: bool) -> list[pl.Expr]:
     """`score` (what is ranked) and `prob` (what is cut) from one column of scores, or from the logits alone."""
     if scale.kind != "logit":
         given = pl.col(str(name))
-        return [(pl.col("logit") if scale.has_logit else given).alias("score"), given.alias("prob")]
+        ranked = pl.col("logit") if scale.has_logit and not by_probability else given
+        return [ranked.alias("score"), given.alias("prob")]
     logit = pl.col("logit") if name is None else pl.col(name)
-    # The published package's sigmoid, term by term, where its ties must be met.
-    prob = 1.0 / (1.0 + (-logit).exp()) if by_probability else sigmoid(logit)
-    return [(prob if by_probability else logit).alias("score"), prob.alias("prob")]
+    if by_probability:
+        prob = logit.map_batches(_numpy_sigmoid, return_dtype=pl.Float64)
+        return [prob.alias("score"), prob.alias("prob")]
+    return [logit.alias("score"), sigmoid(logit).alias("prob")]
 
 
-def class_columns(
-    columns: Sequence[str], position: int, scale: ScoreScale, by_probability: bool
-) -> list[pl.Expr]:
+def class_columns(columns: Sequence[str], position: int, scale: ScoreScale, by_probability: bool) -> list[pl.Expr]:
     """`score` and `prob` of one class from a column per class.
 
     From logits the score is the log-odds `z_k - logsumexp(other z)`, which ranks as the softmax does but does not
@@ -163,18 +181,14 @@ def class_columns(
         return [chosen.alias("score"), chosen.alias("prob")]
     others = [pl.col(c) for i, c in enumerate(columns) if i != position]
     if by_probability:
-        largest = pl.max_horizontal(columns)
-        total = pl.sum_horizontal([(pl.col(c) - largest).exp() for c in columns])
-        prob = (chosen - largest).exp() / total
+        prob = pl.struct(columns).map_batches(partial(_numpy_softmax, position=position), return_dtype=pl.Float64)
         return [prob.alias("score"), prob.alias("prob")]
     largest = pl.max_horizontal(others)
     log_odds = chosen - largest - pl.sum_horizontal([(c - largest).exp() for c in others]).log()
     return [log_odds.alias("score"), sigmoid(log_odds).alias("prob")]
 
 
-def class_position(
-    columns: Sequence[str], seen: Sequence[Any], positive: Any, given: Sequence[Any] | None
-) -> int:
+def class_position(columns: Sequence[str], seen: Sequence[Any], positive: Any, given: Sequence[Any] | None) -> int:
     """Which of the class columns belongs to the positive class.
 
     By `classes=` where given; else by the column whose name is the positive class or holds it as a word; else, when
@@ -190,7 +204,9 @@ def class_position(
     if isinstance(positive, str):
         exact = [i for i, c in enumerate(columns) if c == positive]
         wanted = normalise(positive)
-        words = [i for i, c in enumerate(columns) if f"_{wanted}_" in f"_{normalise(c)}_"] if not wanted.isdigit() else []
+        words = (
+            [i for i, c in enumerate(columns) if f"_{wanted}_" in f"_{normalise(c)}_"] if not wanted.isdigit() else []
+        )
         for named in (exact, words):
             if len(named) == 1:
                 return named[0]

@@ -12,6 +12,7 @@ import polars as pl
 from fmfair import masks, readers
 from fmfair.assemble import build_frames
 from fmfair.errors import FmfairError, plural
+from fmfair.evaluate import read_source
 from fmfair.groupings import Grouping
 from fmfair.longtable import widen
 from fmfair.metadata import describe
@@ -35,9 +36,11 @@ def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind
     true_mask: str | None = None,
     attributes: str | Sequence[str] | None = None,
     by: str | Sequence[str] | None = None,
+    metadata: Any = None,
+    on: str | tuple[str, str] | None = None,
     bins: Bins | None = None,
     intersections: Intersections = 1,
-    label: int | float | None = None,
+    label: float | None = None,
     mask_threshold: float | None = None,
     mask_type: str = "auto",
     empty: str = "one",
@@ -60,6 +63,8 @@ def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind
         true_mask: Column with the path of each reference mask.
         attributes: Columns whose groups are compared; found by name (sex, age, race, site, ...) where left out.
         by: Columns to evaluate separately, such as model; found by name where left out, `[]` switches that off.
+        metadata: A table with the attributes, joined by `on`; anything that `frame` may be.
+        on: The id column of both tables, or its two names.
         bins: Cut points or a number of quantiles per numeric attribute, e.g. `{"age": [40, 60]}`.
         intersections: 2 for all pairs of attributes, 3 for triples too, `"all"`, or a list of tuples.
         label: The class to evaluate in masks with several; any value above 0 is foreground where left out.
@@ -112,7 +117,7 @@ def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind
         "bins": bins,
     }
     notes = Notes()
-    source = readers.scan(frame)
+    source = read_source(frame, metadata, on, notes)
     columns = find_values(readers.schema(source), given, notes)
     table = readers.collect(source, columns.needed)
     if columns.long:
@@ -134,7 +139,7 @@ def with_overlap(  # noqa: PLR0913 - the mask options travel together
     options: Options,
     notes: Notes,
     *,
-    label: int | float | None,
+    label: float | None,
     threshold: float | None,
     score_type: str,
     empty: str,
@@ -152,7 +157,7 @@ def with_overlap(  # noqa: PLR0913 - the mask options travel together
         effect = {"one": "counted as 1", "zero": "counted as 0", "drop": "left out"}[empty]
         notes.warn(f"{plural(int(nothing.sum()), 'sample')} with both masks empty {effect} (empty={empty!r})")
     names = {metric: _free(metric, table.columns) for metric in ("dice", "iou", BOTH_EMPTY)}
-    scored = [masks.apply_empty(found[m], nothing, empty).alias(names[m]) for m in ("dice", "iou")]  # type: ignore[arg-type]  # checked above
+    scored = [masks.apply_empty(found[m], nothing, empty).alias(names[m]) for m in ("dice", "iou")]
     table = table.with_columns(*scored, nothing.cast(pl.Float64).alias(names[BOTH_EMPTY]))
     return table, replace(columns, values=names)
 
@@ -197,7 +202,7 @@ def _measured(samples: Samples, metrics: Sequence[Metric], grouping: Grouping, c
 def _mean_per_cell(
     samples: Samples, metric: Metric, order: int, grouping: Grouping, cells: pl.DataFrame
 ) -> pl.DataFrame:
-    assert metric.aggregate is not None  # noqa: S101 - every segmentation metric has one
+    assert metric.aggregate is not None
     weight = pl.col("weight") if samples.weighted else pl.lit(1.0)
     found = (
         samples.frame.lazy()

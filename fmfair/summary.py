@@ -63,11 +63,16 @@ def summarise(
     usable = pl.col("group").filter((pl.col("n") > 0) & pl.col("counted"))
     counted = groups.lazy().group_by(_KEY, maintain_order=True).agg(n_groups=usable.n_unique().cast(pl.Int64))
     whole = [_first(pl.col("metric") == metric, name) for name, metric in _OVERALL[task].items()]
-    rows = present.lazy().filter(at).group_by(_KEY).agg(
-        pl.col("n").max(),
-        pl.col("threshold").drop_nulls().first(),
-        pl.col("threshold_rule").drop_nulls().first(),
-        *whole,
+    rows = (
+        present.lazy()
+        .filter(at)
+        .group_by(_KEY)
+        .agg(
+            pl.col("n").max(),
+            pl.col("threshold").drop_nulls().first(),
+            pl.col("threshold_rule").drop_nulls().first(),
+            *whole,
+        )
     )
     compared = [
         _first((pl.col("metric") == metric) & (pl.col("statistic") == statistic), name)

@@ -1,0 +1,106 @@
+"""Whole files and folders: what is written appears at once under its name, or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from fmfair.errors import FmfairError
+
+PathLike = str | os.PathLike[str]
+
+
+@contextmanager
+def whole_file(path: PathLike) -> Iterator[Path]:
+    """Gives a temporary path beside `path`, which is renamed to `path` if the block ends without an error.
+
+    Parent folders are made. What exists and is no regular file, such as `/dev/stdout`, is written to directly.
+
+    Raises:
+        FmfairError: The path is a folder, or cannot be written.
+    """
+    given = Path(path).expanduser()
+    with _worded(given):
+        if given.is_dir():
+            raise FmfairError(f"cannot write {given}: it is a folder; name a file in it")
+        if given.exists() and not given.is_file():
+            yield given
+            return
+        target = _prepared(given)
+        temporary = _beside(target)
+        try:
+            yield temporary
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(path: PathLike, foreign: Callable[[Path], list[str]]) -> Iterator[Path]:
+    """Gives a temporary folder beside `path`, which takes its place if the block ends without an error.
+
+    Args:
+        path: The folder to make or to replace. Parent folders are made.
+        foreign: The names in an existing folder that must not be replaced.
+
+    Raises:
+        FmfairError: The path is a file, holds foreign files, or cannot be written.
+    """
+    given = Path(path).expanduser()
+    with _worded(given):
+        if given.exists() and not given.is_dir():
+            raise FmfairError(f"cannot write the folder {given}: a file has that name")
+        target = _prepared(given)
+        kept = foreign(target) if target.exists() else []
+        if kept:
+            raise FmfairError(
+                f"cannot replace the folder {given}: it holds files that fmfair did not write ({', '.join(kept[:5])}"
+                f"{', ...' if len(kept) > 5 else ''}); name a new folder, for example one inside it"
+            )
+        temporary = _beside(target)
+        try:
+            temporary.mkdir()
+            yield temporary
+            _take_place(temporary, target)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _take_place(new: Path, target: Path) -> None:
+    """Rename a folder over another, which is put back if that fails."""
+    if not target.exists():
+        new.rename(target)
+        return
+    old = _beside(target)
+    target.rename(old)
+    try:
+        new.rename(target)
+    except BaseException:
+        with suppress(OSError):
+            old.rename(target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _prepared(path: Path) -> Path:
+    """The path behind links, so that a link stays one; its parent folder exists afterwards."""
+    target = Path(os.path.realpath(path))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return target
+
+
+def _beside(target: Path) -> Path:
+    return target.with_name(f".{uuid.uuid4().hex}.tmp")
+
+
+@contextmanager
+def _worded(path: Path) -> Iterator[None]:
+    """Errors of the operating system as ours."""
+    try:
+        yield
+    except OSError as error:
+        raise FmfairError(f"cannot write {path}: {error.strerror or error}") from error
