@@ -1,0 +1,75 @@
+"""Reports that several test files look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any
+
+import polars as pl
+from polars.testing import assert_frame_equal
+
+from fmfair.evaluate import evaluate
+from fmfair.export import FRAMES
+from fmfair.report import Report
+
+# Sites that are really called NaN, Infinity and BaNaNa; the last has no positives.
+CASE_56 = pl.DataFrame(
+    {
+        "y_true": [0, 1, 0, 1, 0, 0],
+        "y_score": [0.1, 0.9, 0.3, 0.8, 0.2, 0.4],
+        "site": ["NaN", "NaN", "Infinity", "Infinity", "BaNaNa", "BaNaNa"],
+    }
+)
+
+HOSTILE = (
+    '<script>alert("1")</script>',
+    "a & b",
+    "O'Brien",
+    "x,y;z",
+    "line\nbreak",
+    "",
+    "null",
+    "1",
+    "é 漢字 🩻",
+    "\x1b[31m",
+)
+
+
+def sites(names: Sequence[str] = HOSTILE) -> Report:
+    """The AUC of one site per name, with one case and one control each."""
+    frame = pl.DataFrame({"y_true": [0, 1], "y_score": [1 / 3, 2 / 3]}).join(pl.DataFrame({"site": names}), how="cross")
+    return evaluate(frame, metrics=["auc", "tpr"])
+
+
+def by_key_report(by: Mapping[str, pl.Series]) -> Report:
+    """A report with two by-keys, whose values are given per column."""
+    keys = pl.DataFrame([values.alias(name) for name, values in by.items()])
+    rows = pl.DataFrame({"y_true": [0, 1, 0, 1], "y_score": [0.1, 0.6, 0.7, 0.2], "sex": ["F", "F", "M", "M"]})
+    return evaluate(keys.join(rows, how="cross"), by=list(by), attributes="sex", metrics=["auc", "tpr"])
+
+
+BY_KEYS: dict[str, pl.Series] = {
+    "day": pl.Series([date(2024, 5, 1), date(2024, 5, 2)]),
+    "level": pl.Series(["low", "high"], dtype=pl.Enum(["low", "high"])),
+    "kind": pl.Series(["b", "a"], dtype=pl.Categorical),
+    "fold": pl.Series([1, 2], dtype=pl.Int8),
+    "external": pl.Series([True, False]),
+    "severity": pl.Series([0.5, 1.0]),
+    "dose": pl.Series(["1.50", "2.00"]).cast(pl.Decimal(10, 2)),
+    "model": pl.Series(["NaN", None], dtype=pl.String),
+    "nothing": pl.Series([None, None], dtype=pl.Null),
+}
+
+
+def assert_same_report(left: Report, right: Report) -> None:
+    for name in FRAMES:
+        assert_frame_equal(left.to_frame(name), right.to_frame(name), check_exact=True, categorical_as_str=False)
+    assert left.notes == right.notes
+    assert left.metadata == right.metadata
+
+
+def with_frames(report: Report, **changes: Any) -> Report:
+    """The report with other frames, notes or metadata."""
+    parts = {name: report.to_frame(name) for name in FRAMES}
+    return Report(**{**parts, "notes": report.notes, "metadata": report.metadata, **changes})
