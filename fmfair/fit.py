@@ -1,8 +1,9 @@
 """Calibration intercept and slope: logistic regression of the label on the logit of the score, in every cell at once.
 
 Each Newton step is one grouped sum over the rows. The steps of a cell end when one is at most `TOLERANCE` of its size,
-which leaves an error of the order of its square. A cell whose labels the scores separate has no finite slope and is
-NULL, and so is one that does not settle in `MAX_STEPS`.
+which leaves an error of the order of its square. The intercept has a bracket, so that a Newton step that leaves it or
+hardly moves is replaced by halving. A cell whose labels the scores separate has no finite slope and is NULL, and so is
+one that does not settle in `MAX_STEPS`.
 """
 
 from __future__ import annotations
@@ -17,9 +18,7 @@ import polars as pl
 from fmfair.groupings import Grouping
 
 TOLERANCE = 1e-9
-MAX_STEPS = 60
-# Where every score is saturated the curvature is nearly 0 and a full step would leave the range of exp().
-MAX_MOVE = 5.0
+MAX_STEPS = 100
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -67,8 +66,8 @@ def fit_cells(frame: pl.DataFrame, grouping: Grouping) -> pl.DataFrame:
     rows = _Rows(position, x, y, w, len(numbers))
     cells = _conditions(table)
     both, finite = (cells[c].to_numpy() for c in ("both", "finite"))
-    fixed, _ = _newton(rows.of(both & finite), free_slope=False)
-    _, slope = _newton(rows.of(both & cells["fit_note"].is_null().to_numpy()), free_slope=True)
+    fixed = _intercepts(rows.of(both & finite))
+    slope = _slopes(rows.of(both & cells["fit_note"].is_null().to_numpy()))
     return cells.select("cell", "fit_note").with_columns(
         pl.Series("calibration_intercept", fixed, nan_to_null=True),
         pl.Series("calibration_slope", slope, nan_to_null=True),
@@ -100,34 +99,77 @@ def _conditions(table: pl.DataFrame) -> pl.DataFrame:
     return facts.with_columns(fit_note=why).sort("cell").collect()
 
 
-def _newton(rows: _Rows, *, free_slope: bool) -> tuple[Floats, Floats]:
-    """The fitted intercepts and slopes; NaN where there are no rows or the steps did not settle."""
-    a, b = np.zeros(rows.n_cells), np.full(rows.n_cells, 0.0 if free_slope else 1.0)
-    moving = np.zeros(rows.n_cells, dtype=bool)
-    moving[rows.cell] = True
+def _intercepts(rows: _Rows) -> Floats:
+    """Where the sum of y - sigmoid(a + x) crosses 0 in every cell; NaN in cells without rows."""
+    some = rows.sums(np.ones_like(rows.w)) > 0
+    lowest, highest = np.full(rows.n_cells, np.inf), np.full(rows.n_cells, -np.inf)
+    np.minimum.at(lowest, rows.cell, rows.x)
+    np.maximum.at(highest, rows.cell, rows.x)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        # The mean of the sigmoids is the share of positives, so that some a + x lies on either side of its logit.
+        centre = np.log(rows.sums(rows.w * rows.y) / rows.sums(rows.w * (1.0 - rows.y)))
+        low, high = np.where(some, centre - highest, np.nan), np.where(some, centre - lowest, np.nan)
+        a, last = np.clip(0.0, low, high), high - low
+        moving = some
+        for _ in range(MAX_STEPS):
+            if not moving.any():
+                break
+            excess, curvature = _excess(rows, a)
+            low, high = np.where(moving & (excess >= 0), a, low), np.where(moving & (excess <= 0), a, high)
+            newton = excess / curvature
+            good = (low <= a + newton) & (a + newton <= high) & (abs(newton) <= last / 2)
+            last = np.where(good, newton, (low + high) / 2 - a)
+            a = np.where(moving, a + last, a)
+            last = abs(last)
+            moving = moving & ~(last <= np.where(good, TOLERANCE, np.finfo(float).eps) * (1.0 + abs(a)))
+            rows = rows.of(moving)
+    return np.where(moving, np.nan, a)
+
+
+def _slopes(rows: _Rows) -> Floats:
+    """The slope of the largest likelihood in every cell; NaN where there are no rows or the steps did not settle."""
+    a, b = np.zeros(rows.n_cells), np.zeros(rows.n_cells)
+    moving = rows.sums(np.ones_like(rows.w)) > 0
     fitted = np.zeros(rows.n_cells, dtype=bool)
     for _ in range(MAX_STEPS):
         if not moving.any():
             break
-        da, db = _step(rows, a, b, free_slope=free_slope)
+        da, db = _step(rows, a, b)
         usable = moving & np.isfinite(da) & np.isfinite(db)
         a, b = np.where(usable, a + da, a), np.where(usable, b + db, b)
         done = usable & (np.maximum(abs(da), abs(db)) <= TOLERANCE * (1.0 + abs(a) + abs(b)))
         fitted |= done
         moving = usable & ~done
         rows = rows.of(moving) if done.any() or not usable.all() else rows
-    return np.where(fitted, a, np.nan), np.where(fitted, b, np.nan)
+    return np.where(fitted, b, np.nan)
 
 
-def _step(rows: _Rows, a: Floats, b: Floats, *, free_slope: bool) -> tuple[Floats, Floats]:
+def _step(rows: _Rows, a: Floats, b: Floats) -> tuple[Floats, Floats]:
     """One Newton step in every cell; not finite where it cannot be taken."""
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        p = 1.0 / (1.0 + np.exp(-(a[rows.cell] + b[rows.cell] * rows.x)))
-        residual, curvature = rows.w * (rows.y - p), rows.w * p * (1.0 - p)
-        g0, h00 = rows.sums(residual), rows.sums(curvature)
-        if not free_slope:
-            return np.clip(g0 / h00, -MAX_MOVE, MAX_MOVE), np.zeros(rows.n_cells)
-        g1, h01 = rows.sums(residual * rows.x), rows.sums(curvature * rows.x)
-        h11 = rows.sums(curvature * rows.x**2)
+    residual, curvature = _residuals(rows, a, b)
+    g0, h00 = rows.sums(residual), rows.sums(curvature)
+    g1, h01 = rows.sums(residual * rows.x), rows.sums(curvature * rows.x)
+    h11 = rows.sums(curvature * rows.x**2)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         determinant = h00 * h11 - h01**2
         return (h11 * g0 - h01 * g1) / determinant, (h00 * g1 - h01 * g0) / determinant
+
+
+def _residuals(rows: _Rows, a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """`w (y - p)` and `w p (1 - p)` of every row."""
+    called, tail, curvature = _sigmoid(a[rows.cell] + b[rows.cell] * rows.x)
+    return rows.w * (rows.y - called + tail), rows.w * curvature
+
+
+def _excess(rows: _Rows, a: Floats) -> tuple[Floats, Floats]:
+    """Sums of `w (y - p)` and `w p (1 - p)` at slope 1; whole parts and tails apart, so that neither hides the other."""
+    called, tail, curvature = _sigmoid(a[rows.cell] + rows.x)
+    return rows.sums(rows.w * (rows.y - called)) + rows.sums(rows.w * tail), rows.sums(rows.w * curvature)
+
+
+def _sigmoid(eta: Floats) -> tuple[Floats, Floats, Floats]:
+    """Parts of p = `called - tail`: 0 or 1 and the rest, which keeps its digits where p is saturated; and p (1 - p)."""
+    decay = np.exp(-abs(eta))
+    tail = decay / (1.0 + decay)
+    called = eta >= 0
+    return called.astype(np.float64), np.where(called, tail, -tail), tail / (1.0 + decay)
