@@ -15,6 +15,7 @@ def describe(
     task: str, samples: Samples, columns: Columns, options: Options, metrics: Sequence[Metric]
 ) -> dict[str, Any]:
     """The report's metadata, of plain values only."""
+    intersections = options.intersections
     facts: dict[str, Any] = {
         "task": task,
         "conventions": options.conventions.name,
@@ -22,7 +23,9 @@ def describe(
         "attributes": [a.name for a in samples.attributes],
         "by": samples.by.columns,
         "bins": {str(k): v if isinstance(v, int) else [float(e) for e in v] for k, v in options.bins.items()},
+        "intersections": intersections if isinstance(intersections, int | str) else [list(i) for i in intersections],
         "min_group_size": options.min_group_size,
+        "missing_groups": options.missing_groups,
         "metrics": [m.name for m in metrics],
         "columns": {
             "y_true": list(columns.y_true),
@@ -39,5 +42,9 @@ def describe(
     if task == "classification":
         facts["decision"] = options.conventions.decision
         facts["score_type"] = samples.scale.kind if samples.scale else None
+        facts["thresholds"] = [t if isinstance(t, int | float | str) else "by by-key" for t in options.thresholds]
+        facts["missing_scores"] = options.missing_scores
+        facts["missing_labels"] = options.missing_labels
+        facts["ignore"] = [str(i) for i in options.ignore]
         facts["positive"] = None if options.positive is None else str(options.positive)
     return facts
