@@ -56,6 +56,7 @@ def _range_bin(p: pl.Expr, n_bins: int) -> pl.Expr:
     widen = pl.when(low == 0.0).then(0.001).otherwise(low.abs() * 0.001)
     start = pl.when(flat).then(low - widen).otherwise(low)
     stop = pl.when(flat).then(high + widen).otherwise(high)
-    step = (stop - start) / n_bins
+    # NumPy's division: Polars multiplies by the reciprocal of a number, which moves an edge by the last digit.
+    step = (stop - start).map_batches(lambda width: pl.Series(width.to_numpy() / n_bins), return_dtype=pl.Float64)
     above = [(p > start + step * k).cast(pl.UInt32) for k in range(1, n_bins)]
     return pl.sum_horizontal(above)

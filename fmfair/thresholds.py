@@ -166,22 +166,25 @@ def _chosen_rank(rule: str, conventions: Conventions, *, weighted: bool) -> pl.E
     """The rank of the chosen threshold among the blocks of one cell, which are in rising order of score."""
     pos, neg, rank = pl.col("pos"), pl.col("neg"), pl.col("rank")
     tp, fp = pos.cum_sum(reverse=True), neg.cum_sum(reverse=True)
-    m, n = pos.sum(), neg.sum()
+    fn, tn = pos.cum_sum() - pos, neg.cum_sum() - neg
     slack = _SLACK if weighted else 0.0
     match = _AT_LEAST.fullmatch(rule)
     if match:
         share = float(match.group(2)) - slack
-        high_enough = tp / m >= share if match.group(1) == "tpr" else (n - fp) / n >= share
+        # The denominators are columns: Polars divides by a single number by multiplying with its reciprocal, and
+        # 49 * (1 / 49) is less than 1.
+        high_enough = tp / (tp + fn) >= share if match.group(1) == "tpr" else tn / (tn + fp) >= share
         chosen = rank.filter(high_enough).last() if match.group(1) == "tpr" else rank.filter(high_enough).first()
     else:
         scale: pl.Expr | float = 1.0
         if rule == "youden":
+            m, n = pos.sum(), neg.sum()
             aim, scale = tp * n - fp * m, m * n
         elif conventions.smoothed_f1:
-            precision, recall = tp / (tp + fp), tp / m
+            precision, recall = tp / (tp + fp), tp / (tp + fn)
             aim = 2 * precision * recall / (precision + recall + _SMOOTHING)
         else:
-            aim = 2 * tp / (m + tp + fp)
+            aim = 2 * tp / (2 * tp + fn + fp)
         highest = aim >= aim.max() - slack * scale if weighted else aim == aim.max()
         chosen = rank.filter(highest).first()
     return pl.when(pl.all_horizontal(pl.col(c).sum() > 0 for c in _needed(rule))).then(chosen)
