@@ -6,26 +6,30 @@ expression. The README is the guide.
 
 from __future__ import annotations
 
-from fmfair import metrics
-from fmfair.array_api import evaluate_arrays
-from fmfair.errors import FmfairError
-from fmfair.evaluate import evaluate
-from fmfair.report import Report
-from fmfair.scalars import (
-    accuracy_gap,
-    auc_gap,
-    bce_gap,
-    dice_gap,
-    dice_skewness,
-    dice_std,
-    ece_gap,
-    equal_opportunity_difference,
-    equalized_odds_score,
-    equity_scaled_dice,
-    worst_group_auc,
-    worst_group_dice,
-)
-from fmfair.segmentation import evaluate_segmentation
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fmfair import metrics
+    from fmfair.array_api import evaluate_arrays
+    from fmfair.errors import FmfairError
+    from fmfair.evaluation import evaluate
+    from fmfair.report import Report
+    from fmfair.scalars import (
+        accuracy_gap,
+        auc_gap,
+        bce_gap,
+        dice_gap,
+        dice_skewness,
+        dice_std,
+        ece_gap,
+        equal_opportunity_difference,
+        equalized_odds_score,
+        equity_scaled_dice,
+        worst_group_auc,
+        worst_group_dice,
+    )
+    from fmfair.segmentation import evaluate_segmentation
 
 __all__ = [
     "FmfairError",
@@ -47,3 +51,27 @@ __all__ = [
     "worst_group_auc",
     "worst_group_dice",
 ]
+
+# Where the names come from; those of `scalars` are not listed. They are imported when first used, so that
+# `import fmfair` costs next to nothing, also for the command line.
+_HOMES = {
+    "FmfairError": "errors",
+    "Report": "report",
+    "evaluate": "evaluation",
+    "evaluate_arrays": "array_api",
+    "evaluate_segmentation": "segmentation",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'fmfair' has no attribute {name!r}")
+    if name == "metrics":
+        return import_module("fmfair.metrics")
+    value = getattr(import_module(f"fmfair.{_HOMES.get(name, 'scalars')}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fmfair.arrays import ArrayTable, from_arrays
-from fmfair.evaluate import report_of
+from fmfair.evaluation import report_of
 from fmfair.notes import Notes
 from fmfair.options import Bins, Intersections, Options, Threshold, check_options
 from fmfair.report import Report

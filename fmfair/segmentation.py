@@ -12,7 +12,7 @@ import polars as pl
 from fmfair import masks, readers
 from fmfair.assemble import build_frames
 from fmfair.errors import FmfairError, plural
-from fmfair.evaluate import read_source
+from fmfair.evaluation import read_source
 from fmfair.groupings import Grouping
 from fmfair.longtable import widen
 from fmfair.metadata import describe
