@@ -162,7 +162,7 @@ def _residuals(rows: _Rows, a: Floats, b: Floats) -> tuple[Floats, Floats]:
 
 
 def _excess(rows: _Rows, a: Floats) -> tuple[Floats, Floats]:
-    """Sums of `w (y - p)` and `w p (1 - p)` at slope 1; whole parts and tails apart, so that neither hides the other."""
+    """Sums of `w (y - p)` and `w p (1 - p)` at slope 1; whole parts and tails apart, so that no part hides another."""
     called, tail, curvature = _sigmoid(a[rows.cell] + rows.x)
     return rows.sums(rows.w * (rows.y - called)) + rows.sums(rows.w * tail), rows.sums(rows.w * curvature)
 

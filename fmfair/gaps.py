@@ -15,8 +15,10 @@ import polars as pl
 from fmfair.metrics.metric import Metric
 from fmfair.named_gaps import named_statistics
 
-# Sums taken in another order differ in the last digits; a difference of this share of the values is none.
+# Sums taken in another order differ in the last digits; a difference of this share of the values, or of this size where
+# they nearly cancel, is none.
 NOISE = 1e-12
+TINY = 1e-15
 
 # What one comparison stands for: a metric at a threshold, across the groups of a grouping in a by-key.
 KEY = ("grouping", "by", "order", "metric", "t", "threshold", "threshold_rule")
@@ -73,11 +75,16 @@ def _spread() -> list[pl.Expr]:
         whole.alias("overall"),
         usable.sum().cast(pl.Int64).alias("n_groups"),
         pl.len().alias("n_cells"),
-        group.get(value.arg_min(), null_on_oob=True).alias("lowest"),
-        group.get(value.arg_max(), null_on_oob=True).alias("highest"),
+        group.filter(_near(value, value.min())).first().alias("lowest"),
+        group.filter(_near(value, value.max())).first().alias("highest"),
         pl.col("note").filter(pl.col("value").is_null()).drop_nulls().unique(maintain_order=True).alias("reasons"),
         (~pl.col("in_gaps") & pl.col("value").is_not_null()).sum().alias("left_out"),
     ]
+
+
+def _near(value: pl.Expr, extreme: pl.Expr) -> pl.Expr:
+    """Whether a value is the extreme one but for noise; of such groups the first in order is named."""
+    return (value - extreme).abs() <= pl.max_horizontal(NOISE * extreme.abs(), TINY)
 
 
 def _extreme_groups() -> list[pl.Expr]:
@@ -97,15 +104,19 @@ def _statistics(spread: pl.DataFrame) -> list[pl.LazyFrame]:
     share = pl.min_horizontal(ratio(low, whole), ratio(whole, low), ratio(high, whole), ratio(whole, high))
     no_ratio = pl.when(pl.col("signed")).then(pl.lit("no ratio, the metric can be negative"))
     nothing = pl.lit(None, pl.String)
+    no_whole = pl.when(whole.is_null()).then(pl.lit("undefined on all rows together"))
     statistics: dict[str, tuple[pl.Expr, pl.Expr]] = {
         "difference": (pl.col("difference"), nothing),
-        "ratio": (_unsigned(pl.col("ratio")), pl.coalesce(no_ratio, pl.when(high == 0).then(pl.lit("0/0")))),
+        "ratio": (
+            _unsigned(pl.col("ratio")),
+            pl.coalesce(no_ratio, pl.when(pl.col("ratio").is_null()).then(pl.lit("0/0"))),
+        ),
         "worst": (pl.when(lower).then(high).otherwise(low), nothing),
         "best": (pl.when(lower).then(low).otherwise(high), nothing),
-        "difference_to_overall": (quiet(away), nothing),
+        "difference_to_overall": (pl.when(whole.is_not_null()).then(quiet(away)), no_whole),
         "ratio_to_overall": (
             _unsigned(share),
-            pl.coalesce(no_ratio, pl.when(share.is_null()).then(pl.lit("division by 0"))),
+            pl.coalesce(no_ratio, no_whole, pl.when(share.is_null()).then(pl.lit("division by 0"))),
         ),
         "std": (quiet(pl.col("std")), nothing),
     }
@@ -139,8 +150,8 @@ def ratio(a: pl.Expr, b: pl.Expr) -> pl.Expr:
 
 def quiet(difference: pl.Expr) -> pl.Expr:
     """A difference that is no more than the noise of float sums is 0."""
-    scale = pl.max_horizontal(pl.col("low").abs(), pl.col("high").abs())
-    return pl.when(difference <= NOISE * scale).then(0.0).otherwise(difference)
+    noise = pl.max_horizontal(NOISE * pl.col("low").abs(), NOISE * pl.col("high").abs(), TINY)
+    return pl.when(difference <= noise).then(0.0).otherwise(difference)
 
 
 def _too_few() -> pl.Expr:
