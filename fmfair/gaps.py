@@ -48,10 +48,17 @@ def compare(groups: pl.DataFrame, overall: pl.DataFrame, metrics: Sequence[Metri
     )
     # Whole rows meet by position in the list of metrics and thresholds; names and floats need not be compared.
     place = ("grouping", "by", "order", "t")
-    reference = overall.lazy().select(*place, pl.col("value").alias("overall"))
     spread = (
-        groups.lazy()
-        .join(reference, on=place, how="left", nulls_equal=True, maintain_order="left")
+        overall.lazy()
+        .select(*KEY, pl.col("value").alias("overall"))
+        # An attribute that no row of a by-key has is compared all the same: between no groups.
+        .join(
+            groups.lazy().select(*place, "group", "value", "in_gaps", "note"),
+            on=place,
+            how="left",
+            nulls_equal=True,
+            maintain_order="left_right",
+        )
         .group_by(KEY, maintain_order=True)
         .agg(_spread())
         .join(facts, on="metric", how="inner", maintain_order="left")
@@ -74,7 +81,7 @@ def _spread() -> list[pl.Expr]:
         (value - pl.col("overall").filter(usable)).abs().sum().alias("away"),
         whole.alias("overall"),
         usable.sum().cast(pl.Int64).alias("n_groups"),
-        pl.len().alias("n_cells"),
+        pl.col("group").count().alias("n_cells"),
         group.filter(_near(value, value.min())).first().alias("lowest"),
         group.filter(_near(value, value.max())).first().alias("highest"),
         pl.col("note").filter(pl.col("value").is_null()).drop_nulls().unique(maintain_order=True).alias("reasons"),

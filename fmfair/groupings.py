@@ -79,11 +79,11 @@ class Grouping:
 
     def _decoded(self) -> list[pl.Expr]:
         """`by`, and the name of each part as `part0`, `part1`, ..."""
-        cell, below = pl.col("cell"), self.size
-        decoded = [(cell // self.size).cast(pl.UInt32).alias("by")]
+        cell, below = pl.col("cell"), max(self.size, 1)  # an attribute without any value has no cell to decode
+        decoded = [(cell // below).cast(pl.UInt32).alias("by")]
         for i, part in enumerate(self.parts):
-            below //= len(part.labels)
-            code = (cell // below) % len(part.labels)
+            below //= max(len(part.labels), 1)
+            code = (cell // below) % max(len(part.labels), 1)
             names = pl.lit(pl.Series(part.labels, dtype=pl.String))
             decoded.append(names.gather(code.cast(pl.UInt32)).alias(f"part{i}"))
         return decoded

@@ -21,7 +21,7 @@ from fmfair.notes import Notes
 from fmfair.options import Options
 from fmfair.samples import Samples
 from fmfair.score_bins import bin_table
-from fmfair.thresholds import NOT_A_PROBABILITY, as_number, threshold_table, undefined_thresholds
+from fmfair.thresholds import DECIDED, DECIDED_T, NOT_A_PROBABILITY, as_number, threshold_table, undefined_thresholds
 
 # What identifies a measured cell: the grouping (its position in the list) and the cell's number.
 CELL = ("grouping", "cell")
@@ -83,10 +83,9 @@ class Engine:
         if any(m.family == "fitted" for m in self.metrics) and "bce" in self.frame.columns:
             stats = stats.join(fit_cells(self.frame, grouping), on="cell", how="left", maintain_order="left")
         if "pred" in self.frame.columns:
-            confusions.append(confusion_of_decisions(self.frame, grouping))
+            confusions.append(_with_empty_cells(confusion_of_decisions(self.frame, grouping), stats))
         counts = pl.col("tp", "fp", "fn", "tn").cast(pl.Float64)
-        confusion = pl.concat([c.with_columns(counts) for c in confusions])
-        return stats, _with_empty_cells(confusion, stats)
+        return stats, pl.concat([c.with_columns(counts) for c in confusions])
 
     def _blocks(self, grouping: Grouping, ranks: Ranks | None) -> Blocks:
         assert ranks is not None
@@ -153,28 +152,19 @@ _NO_CONFUSION = pl.DataFrame(
 )
 
 
-def _with_empty_cells(confusion: pl.DataFrame, stats: pl.DataFrame) -> pl.DataFrame:
+def _with_empty_cells(decided: pl.DataFrame, stats: pl.DataFrame) -> pl.DataFrame:
     """Counts of decisions have no row for a cell without samples; it is listed with zeros all the same."""
-    if not confusion.height:
-        return confusion
-    asked = confusion.select("t", "threshold_rule").unique()
-    decided = asked.filter(pl.col("threshold_rule") == "y_pred")
-    if not decided.height:
-        return confusion
-    known = confusion.filter(pl.col("threshold_rule") == "y_pred").select("cell")
-    empty = stats.select("cell").join(known, on="cell", how="anti")
-    if not empty.height:
-        return confusion
+    empty = stats.select("cell").join(decided, on="cell", how="anti")
+    counts = {name: dtype for name, dtype in decided.schema.items() if name in ("tp", "fp", "fn", "tn", "n_pred_pos")}
     zeros = empty.select(
         "cell",
-        pl.lit(decided["t"][0], pl.UInt32).alias("t"),
+        pl.lit(DECIDED_T, pl.UInt32).alias("t"),
         pl.lit(None, pl.Float64).alias("threshold"),
-        pl.lit("y_pred").alias("threshold_rule"),
+        pl.lit(DECIDED).alias("threshold_rule"),
         pl.lit(None, pl.String).alias("why"),
-        *(pl.lit(0.0).alias(c) for c in ("tp", "fp", "fn", "tn")),
-        pl.lit(0, pl.Int64).alias("n_pred_pos"),
+        *(pl.lit(0, dtype).alias(name) for name, dtype in counts.items()),
     )
-    return pl.concat([confusion, zeros])
+    return pl.concat([decided, zeros])
 
 
 def long_table(measured: Measured, metrics: Sequence[Metric], *, probability: bool, scored: bool) -> pl.DataFrame:

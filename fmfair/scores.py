@@ -42,6 +42,8 @@ def as_float(values: pl.Series, name: str, argument: str) -> pl.Series:
     """
     if values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null):
         return values.cast(pl.Float64)
+    if values.null_count() == len(values):
+        return pl.repeat(None, len(values), dtype=pl.Float64, eager=True)  # an empty CSV column is text
     detail = ""
     if values.dtype == pl.String:
         bad = values.filter(values.is_not_null() & values.cast(pl.Float64, strict=False).is_null())
