@@ -46,7 +46,7 @@ def build_frames(
         schema={"number": pl.UInt32, "grouping": pl.UInt32},
     )
     present = whole_of.join(undivided, on="grouping").drop("grouping").rename({"number": "grouping"})
-    gaps = compare(groups, present, metrics)
+    gaps = compare(groups, present, metrics, 2 if options.conventions.empty_below_two_groups else 1)
     overall = undivided.filter(pl.col("grouping") == len(divided)).sort("by", "order", "t")
     _note_small_groups(groups, options, notes)
     names = {

@@ -24,6 +24,8 @@ class Conventions:
     rank_on_probability: bool
     # A group with one class is left out of every metric and gap, not only of those undefined there.
     skip_one_class_groups: bool
+    # An attribute with fewer than two usable groups has no worst and no best group, and an empty row in the summary.
+    empty_below_two_groups: bool
     # Missing labels are an error whatever missing_labels= says; weights are not supported.
     strict_input: bool
     # Numbers that name a group or a bin edge are printed with this many significant digits.
@@ -44,6 +46,7 @@ STANDARD = Conventions(
     ece_on_group_range=False,
     rank_on_probability=False,
     skip_one_class_groups=False,
+    empty_below_two_groups=False,
     strict_input=False,
     edge_digits=None,
     thresholds=(0.5,),
@@ -57,6 +60,7 @@ FAIRMEDFM = Conventions(
     ece_on_group_range=True,
     rank_on_probability=True,
     skip_one_class_groups=True,
+    empty_below_two_groups=True,
     strict_input=True,
     edge_digits=4,
     thresholds=(0.5, "best_f1"),

@@ -25,13 +25,16 @@ KEY = ("grouping", "by", "order", "metric", "t", "threshold", "threshold_rule")
 COLUMNS = (*KEY, "statistic", "value", "worst_group", "best_group", "n_groups", "note")
 
 
-def compare(groups: pl.DataFrame, overall: pl.DataFrame, metrics: Sequence[Metric]) -> pl.DataFrame:
+def compare(
+    groups: pl.DataFrame, overall: pl.DataFrame, metrics: Sequence[Metric], least_for_worst: int = 1
+) -> pl.DataFrame:
     """The comparison of every metric across the groups of every grouping.
 
     Args:
         groups: Long group values: the columns of `KEY`, `group`, `value`, `in_gaps`, in the order of the groups.
         overall: The value of the same metric and threshold on all rows with the attribute, by `KEY`.
         metrics: The metrics behind `order`.
+        least_for_worst: How many usable groups it takes to call one the worst or the best; a gap takes two.
 
     Returns:
         One row per `KEY` and `statistic`: `value`, `worst_group`, `best_group`, `n_groups`, `note`.
@@ -65,7 +68,7 @@ def compare(groups: pl.DataFrame, overall: pl.DataFrame, metrics: Sequence[Metri
         .with_columns(_extreme_groups())
         .collect()
     )
-    parts = [*_statistics(spread), *named_statistics(spread)]
+    parts = [*_statistics(spread, least_for_worst), *named_statistics(spread)]
     return pl.concat(parts).collect().sort("by", "grouping", "order", "t", maintain_order=True)
 
 
@@ -105,7 +108,7 @@ def _extreme_groups() -> list[pl.Expr]:
     ]
 
 
-def _statistics(spread: pl.DataFrame) -> list[pl.LazyFrame]:
+def _statistics(spread: pl.DataFrame, least_for_worst: int) -> list[pl.LazyFrame]:
     low, high, whole, lower = pl.col("low"), pl.col("high"), pl.col("overall"), pl.col("lower")
     away = pl.max_horizontal((high - whole).abs(), (low - whole).abs())
     share = pl.min_horizontal(ratio(low, whole), ratio(whole, low), ratio(high, whole), ratio(whole, high))
@@ -131,7 +134,7 @@ def _statistics(spread: pl.DataFrame) -> list[pl.LazyFrame]:
     for name, (value, undefined) in statistics.items():
         extreme = name in ("worst", "best")
         rows = spread.lazy().filter(pl.col("directed")) if extreme else spread.lazy()
-        enough = pl.col("n_groups") >= (1 if extreme else 2)
+        enough = pl.col("n_groups") >= (least_for_worst if extreme else 2)
         parts.append(
             rows.select(
                 *KEY,

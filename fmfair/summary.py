@@ -61,7 +61,7 @@ def summarise(
     """
     at = pl.col("t").is_null() | (pl.col("t") == _shown_threshold(options, present))
     usable = pl.col("group").filter((pl.col("n") > 0) & pl.col("counted"))
-    counted = groups.lazy().group_by(_KEY, maintain_order=True).agg(n_groups=usable.n_unique().cast(pl.Int64))
+    counted = groups.lazy().group_by(_KEY).agg(n_groups=usable.n_unique().cast(pl.Int64))
     whole = [_first(pl.col("metric") == metric, name) for name, metric in _OVERALL[task].items()]
     rows = (
         present.lazy()
@@ -79,9 +79,12 @@ def summarise(
         for name, (metric, statistic) in _GAPS[task].items()
     ]
     spread = gaps.lazy().filter(at).group_by(_KEY).agg(compared)
-    table = counted.join(rows, on=_KEY, how="left", maintain_order="left").join(
-        spread, on=_KEY, how="left", maintain_order="left"
-    )
+    # An attribute that is missing in every row has no groups, and is listed nevertheless.
+    table = rows.join(counted, on=_KEY, how="left").join(spread, on=_KEY, how="left").sort(_KEY)
+    table = table.with_columns(pl.col("n_groups").fill_null(0))
+    if options.conventions.empty_below_two_groups:
+        shown = pl.col(*_OVERALL[task], *_GAPS[task])
+        table = table.with_columns(pl.when(pl.col("n_groups") >= 2).then(shown))
     thresholds: Sequence[str] = () if task == "segmentation" else ("threshold", "threshold_rule")
     return table.select(*_KEY, "n", "n_groups", *thresholds, *_OVERALL[task], *_GAPS[task]).collect()
 
