@@ -7,9 +7,12 @@ compared with the float64 edges k/10, so that every engine puts 0.3 and 0.7 into
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import polars as pl
 
 WEIGHT, SUM_Y, SUM_P = pl.col("weight"), pl.col("sum_y"), pl.col("sum_p")
+SUM_BCE, SUM_BRIER = pl.col("sum_bce"), pl.col("sum_brier")
 LOG_FLOOR = -100.0
 
 
@@ -36,24 +39,62 @@ def unit_bin(p: pl.Expr, n_bins: int = 10) -> pl.Expr:
     return pl.sum_horizontal(above) if above else pl.lit(0, pl.UInt32)
 
 
-def bce() -> pl.Expr:
+def in_unit_bin(p: pl.Expr, k: int, n_bins: int = 10) -> pl.Expr:
+    """Whether `unit_bin` is k."""
+    edges = ([p >= k / n_bins] if k > 0 else []) + ([p < (k + 1) / n_bins] if k < n_bins - 1 else [])
+    return pl.all_horizontal(*edges) if edges else p.is_not_null()
+
+
+def bce(loss: pl.Expr = SUM_BCE, weight: pl.Expr = WEIGHT) -> pl.Expr:
     """Mean cross-entropy."""
-    return pl.col("sum_bce").sum() / WEIGHT.sum()
+    return loss.sum() / weight.sum()
 
 
-def brier() -> pl.Expr:
+def brier(loss: pl.Expr = SUM_BRIER, weight: pl.Expr = WEIGHT) -> pl.Expr:
     """Mean squared error of the probability."""
-    return pl.col("sum_brier").sum() / WEIGHT.sum()
+    return loss.sum() / weight.sum()
 
 
-def observed_expected() -> pl.Expr:
+def observed_expected(observed: pl.Expr = SUM_Y, expected: pl.Expr = SUM_P) -> pl.Expr:
     """Observed positives over expected positives; 1 is calibrated in the large."""
-    return SUM_Y.sum() / SUM_P.sum()
+    return observed.sum() / expected.sum()
 
 
 def ece(norm: str = "absolute") -> pl.Expr:
     """Weighted mean over bins of |mean score - share of positives|, or of its square, or the root of that."""
-    if norm == "absolute":
-        return (SUM_Y - SUM_P).abs().sum() / WEIGHT.sum()
-    squared = ((SUM_Y - SUM_P) ** 2 / WEIGHT).filter(WEIGHT > 0).sum() / WEIGHT.sum()
-    return squared.sqrt() if norm == "rms" else squared
+    return _ece_from(_bin_error(norm, SUM_Y - SUM_P, WEIGHT).sum(), norm, WEIGHT.sum())
+
+
+def ece_over(bins: Iterable[pl.Expr], norm: str, *, excess: pl.Expr, weight: pl.Expr) -> pl.Expr:
+    """The same from the rows (or blocks) of one group.
+
+    Args:
+        bins: Whether a row is in the bin, for every bin.
+        norm: As for `ece`.
+        excess: Weighted label minus weighted score of each row.
+        weight: Weight of each row.
+    """
+    errors = [_bin_error(norm, excess.filter(b).sum(), weight.filter(b).sum()) for b in bins]
+    return _ece_from(pl.sum_horizontal(errors), norm, weight.sum())
+
+
+def _bin_error(norm: str, excess: pl.Expr, weight: pl.Expr) -> pl.Expr:
+    """What a bin adds: its weight times |d| or d^2, where d = excess / weight."""
+    return excess.abs() if norm == "absolute" else pl.when(weight > 0).then(excess**2 / weight).otherwise(0.0)
+
+
+def _ece_from(error: pl.Expr, norm: str, mass: pl.Expr) -> pl.Expr:
+    mean = error / mass
+    return mean.sqrt() if norm == "rms" else mean
+
+
+def ece_of_rows(n_bins: int, norm: str, y: pl.Expr, p: pl.Expr, weight: pl.Expr) -> pl.Expr:
+    """`ece` from the rows of one group; the elements of a list are evaluated once, not once a bin."""
+    rows = pl.struct(p=p, excess=(y - p) * weight, weight=weight).implode()
+    bins = (in_unit_bin(element("p"), k, n_bins) for k in range(n_bins))
+    return rows.list.agg(ece_over(bins, norm, excess=element("excess"), weight=element("weight")))
+
+
+def element(name: str) -> pl.Expr:
+    """A field of the structs in a list, inside `list.eval` and `list.agg`."""
+    return pl.element().struct.field(name)

@@ -2,34 +2,60 @@
 
 A block is all rows of a group with one score: `pos` and `neg` are its positives and negatives (or their weights).
 Rows in rising score order, blocks once, arithmetic from there. The engine makes the blocks of every group from one
-sort; `blocks_of` makes them inside anybody's `group_by`. The metrics below are the same expressions on either.
+sort; `over_blocks` makes them inside anybody's `group_by`. The metrics below are the same expressions on either.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import polars as pl
+
+from fmfair.metrics.bins import ece_over, element
 
 POS, NEG, SCORE = pl.col("pos"), pl.col("neg"), pl.col("score")
 
+# Sums of weights in another order differ in the last digits; a share this close to a limit counts as on it.
+ROUNDING = 1e-12
 
-def blocks_of(y_true: pl.Expr, y_score: pl.Expr, weight: pl.Expr | None) -> tuple[pl.Expr, pl.Expr, pl.Expr]:
-    """Positives, negatives and score of each block, in rising score order, from unsorted rows of one group."""
-    y = y_true.cast(pl.Float64)
-    w = pl.lit(1.0) if weight is None else weight.cast(pl.Float64)
-    score = y_score.cast(pl.Float64)
-    ordered = score.sort()
-    last_of_block = (ordered != ordered.shift(-1)).fill_null(True)
 
-    def per_block(value: pl.Expr) -> pl.Expr:
-        reached = value.sort_by(score).cum_sum().filter(last_of_block)
-        return reached - reached.shift(1, fill_value=0.0)
+def over_blocks(
+    aggregate: Callable[..., pl.Expr],
+    y: pl.Expr,
+    score: pl.Expr,
+    weight: pl.Expr | None,
+    columns: Sequence[str] = ("pos", "neg"),
+) -> pl.Expr:
+    """An aggregate of blocks from the unsorted rows of one group.
 
-    return per_block(y * w), per_block((1.0 - y) * w), ordered.filter(last_of_block)
+    Polars evaluates an expression wherever it is written, a sort in a formula up to thirty times. The elements of
+    a list are evaluated once, so each step here works on the list that the step before has made.
+
+    Args:
+        aggregate: Takes the `columns` of the blocks by name.
+        y: 0 or 1, whole numbers.
+        score: Neither NULL nor NaN.
+        weight: Positive numbers, or None for rows that count once; then the counts stay whole numbers.
+        columns: Which of `pos`, `neg` and `score` it takes.
+    """
+    pos, neg = (y, 1 - y) if weight is None else (y * weight, (1 - y) * weight)
+    rows = pl.struct(pos=pos, neg=neg, score=score).sort_by(score).implode()
+    pos, neg, score = element("pos"), element("neg"), element("score")
+    reached = rows.list.eval(
+        pl.struct(pos=pos.cum_sum(), neg=neg.cum_sum(), score=score).filter((score != score.shift(-1)).fill_null(True))
+    )
+    blocks = reached.list.eval(pl.struct(pos=_gain(pos), neg=_gain(neg), score=score))
+    return blocks.list.agg(aggregate(**{name: element(name) for name in columns}))
+
+
+def _gain(reached: pl.Expr) -> pl.Expr:
+    return reached - reached.shift(1, fill_value=0)
 
 
 def auc(pos: pl.Expr = POS, neg: pl.Expr = NEG) -> pl.Expr:
     """Share of positive-negative pairs ranked rightly, ties one half. Counts stay integers until the one division."""
-    return (pos * (2 * neg.cum_sum() - neg)).sum() / (2 * pos.sum() * neg.sum())
+    share = (pos * (2 * neg.cum_sum() - neg)).sum() / (2 * pos.sum() * neg.sum())
+    return share.clip(0.0, 1.0)  # sums of weights may overshoot in the last digit
 
 
 def average_precision(pos: pl.Expr = POS, neg: pl.Expr = NEG) -> pl.Expr:
@@ -44,7 +70,9 @@ def adjusted_auprc(pos: pl.Expr = POS, neg: pl.Expr = NEG) -> pl.Expr:
     return 1.0 - average_precision(pos, neg).log() / prevalence.log()
 
 
-def partial_auc(low: float, high: float, *, over: str, corrected: bool, pos: pl.Expr = POS, neg: pl.Expr = NEG) -> pl.Expr:
+def partial_auc(
+    low: float, high: float, *, over: str, corrected: bool, pos: pl.Expr = POS, neg: pl.Expr = NEG
+) -> pl.Expr:
     """Area under the ROC curve between two false positive rates (`over="fpr"`) or two sensitivities (`"tpr"`).
 
     For a range of sensitivity the area is that of the specificity, which is the same integral with the classes and
@@ -74,16 +102,16 @@ def tpr_at_fpr(limit: float, pos: pl.Expr = POS, neg: pl.Expr = NEG) -> pl.Expr:
     """Largest sensitivity among the thresholds whose false positive rate is at most `limit`."""
     fpr = neg.cum_sum(reverse=True) / neg.sum()
     tpr = pos.cum_sum(reverse=True) / pos.sum()
-    return tpr.filter(fpr <= limit).max().fill_null(0.0)
+    return tpr.filter(fpr <= limit + ROUNDING).max().fill_null(0.0)
 
 
-def quantile_ece(n_bins: int, pos: pl.Expr = POS, neg: pl.Expr = NEG, score: pl.Expr = SCORE) -> pl.Expr:
+def quantile_ece(
+    n_bins: int, norm: str = "absolute", pos: pl.Expr = POS, neg: pl.Expr = NEG, score: pl.Expr = SCORE
+) -> pl.Expr:
     """ECE over bins of equal mass: a row with a share q of the group's mass below it is in bin floor(n_bins * q).
 
     Rows with the same score have the same mass below them, so that ties share a bin.
     """
     mass = pos + neg
-    bin_number = ((mass.cum_sum() - mass) * n_bins / mass.sum()).floor()
-    excess = pos - mass * score
-    per_bin = [excess.filter(bin_number == k).sum().abs() for k in range(n_bins)]
-    return pl.sum_horizontal(per_bin) / mass.sum()
+    number = ((mass.cum_sum() - mass) * n_bins / mass.sum() + n_bins * ROUNDING).floor()
+    return ece_over((number == k for k in range(n_bins)), norm, excess=pos - mass * score, weight=mass)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from numbers import Integral
+from typing import Any, Literal
+
+import polars as pl
 
 from fmfair.errors import FmfairError, listing
 from fmfair.metrics import bins as bin_sums
-from fmfair.metrics.blocks import quantile_ece
+from fmfair.metrics.blocks import over_blocks, quantile_ece
 from fmfair.metrics.metric import NEGATIVES, POSITIVES, ROWS, Metric
+from fmfair.metrics.rows import Column, rows_of
 
 N_BINS = 10
+MAX_BINS = 1000
 _NORMS = {"absolute": "mean of |d|", "squared": "mean of d^2", "rms": "root of the mean of d^2"}
 
 
@@ -31,67 +36,74 @@ def _calibration(**facts: Any) -> Metric:
 
 
 def ece_metric(bins: int = N_BINS, *, norm: str = "absolute", strategy: str = "uniform") -> Metric:
-    """The registry entry of an expected calibration error."""
-    if not isinstance(bins, int) or isinstance(bins, bool) or bins < 1:
-        raise FmfairError(f"ece: bins={bins!r} is not a positive whole number")
-    if norm not in _NORMS or strategy not in ("uniform", "quantile"):
-        raise FmfairError(f"ece: norm is one of {listing(_NORMS)} and strategy 'uniform' or 'quantile'")
-    if strategy == "quantile" and norm != "absolute":
-        raise FmfairError("ece: quantile bins go with norm='absolute'")
+    """The registry entry of an expected calibration error.
+
+    Raises:
+        FmfairError: An argument is not one of those that there are.
+    """
+    if not _is_whole(bins) or not 1 <= bins <= MAX_BINS:
+        raise FmfairError(f"ece: bins={bins!r} is not a whole number from 1 to {MAX_BINS}")
+    if norm not in _NORMS:
+        raise FmfairError(f"ece: norm={norm!r} is not known; expected one of {listing(_NORMS)}")
+    if strategy not in ("uniform", "quantile"):
+        raise FmfairError(f"ece: strategy={strategy!r} is not known; expected 'uniform' or 'quantile'")
     quantile = strategy == "quantile"
     kind = "bins of equal mass, ties in one bin" if quantile else "equal-width bins on [0, 1]"
     return _calibration(
         name=f"ece(bins={bins}, norm={norm!r}, strategy={strategy!r})",
         title=f"expected calibration error (ECE, {norm}, {strategy} bins)",
         definition=f"{_NORMS[norm]} over {bins} {kind}, weighted by their size; d = mean score - share of positives",
-        high=1.0,
         source="Naeini, Cooper & Hauskrecht 2015",
         default=False,
-        aggregate=partial(quantile_ece, bins) if quantile else partial(bin_sums.ece, norm),
+        aggregate=partial(quantile_ece, bins, norm) if quantile else partial(bin_sums.ece, norm),
         table="score_blocks" if quantile else "bins",
         n_bins=bins,
     )
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _ece(name: str, default: bool = False, **options: Any) -> Metric:
     return replace(ece_metric(**options), name=name, default=default)
 
 
+BCE = _calibration(
+    name="bce",
+    title="binary cross-entropy (BCE, log loss)",
+    definition="mean of -[y ln p + (1 - y) ln(1 - p)], each log clamped at -100; from logits without a sigmoid",
+    high=None,
+    source="Good 1952; the clamp of torch.nn.BCELoss",
+    aggregate=bin_sums.bce,
+)
+BRIER = _calibration(
+    name="brier", title="Brier score", definition="mean of (p - y)^2", source="Brier 1950", aggregate=bin_sums.brier
+)
+OBSERVED_EXPECTED = _calibration(
+    name="observed_expected",
+    title="observed/expected ratio",
+    definition="positives over the sum of the scores; 1 is calibrated in the large",
+    direction="none",
+    high=None,
+    needs=(ROWS, ("sum_p", "all scores are 0")),
+    source="Riley et al. 2019",
+    default=False,
+    aggregate=bin_sums.observed_expected,
+)
+
 CALIBRATION: tuple[Metric, ...] = (
-    _calibration(
-        name="bce",
-        title="binary cross-entropy (BCE, log loss)",
-        definition="mean of -[y ln p + (1 - y) ln(1 - p)], each log clamped at -100; from logits without a sigmoid",
-        high=None,
-        source="Good 1952; the clamp of torch.nn.BCELoss",
-        aggregate=bin_sums.bce,
-    ),
-    _calibration(
-        name="brier",
-        title="Brier score",
-        definition="mean of (p - y)^2",
-        source="Brier 1950",
-        aggregate=bin_sums.brier,
-    ),
+    BCE,
+    BRIER,
     _ece("ece", default=True),
     _ece("ece_squared", norm="squared"),
     _ece("ece_rms", norm="rms"),
     _ece("ece_quantile", strategy="quantile"),
-    _calibration(
-        name="observed_expected",
-        title="observed/expected ratio",
-        definition="positives over the sum of the scores; 1 is calibrated in the large",
-        direction="none",
-        high=None,
-        needs=(ROWS, ("sum_p", "all scores are 0")),
-        source="Riley et al. 2019",
-        default=False,
-        aggregate=bin_sums.observed_expected,
-    ),
+    OBSERVED_EXPECTED,
 )
 
 
-def _fitted(name: str, title: str, definition: str) -> Metric:
+def _fitted(name: str, title: str, definition: str, *fails: str) -> Metric:
     return _calibration(
         name=name,
         title=title,
@@ -101,6 +113,7 @@ def _fitted(name: str, title: str, definition: str) -> Metric:
         low=None,
         high=None,
         needs=(POSITIVES, NEGATIVES),
+        fails=("scores of exactly 0 or 1 have no logit", *fails),
         source="Cox 1958; Van Calster et al. 2019",
         default=False,
         table="fit",
@@ -113,5 +126,138 @@ FITTED: tuple[Metric, ...] = (
         "calibration intercept",
         "a in logit P(y=1) = a + logit(p); 0 is calibrated in the large",
     ),
-    _fitted("calibration_slope", "calibration slope", "b in logit P(y=1) = a + b logit(p); 1 is ideal, below 1 too extreme"),
+    _fitted(
+        "calibration_slope",
+        "calibration slope",
+        "b in logit P(y=1) = a + b logit(p); 1 is ideal, below 1 too extreme",
+        "all scores are equal",
+        "the scores separate the classes, no finite slope",
+    ),
 )
+
+
+def bce(y_true: Column, y_score: Column, *, weight: Column | None = None) -> pl.Expr:
+    """Binary cross-entropy (log loss): the mean of -[y ln p + (1 - y) ln(1 - p)], each log clamped at -100.
+
+    Range 0 to 100, lower is better, never infinite or NaN. NULL without rows, or where a score lies outside [0, 1].
+    Moves with prevalence. Source: Good 1952; the clamp of torch.nn.BCELoss.
+
+    Args:
+        y_true: Labels, booleans or 0 and 1; a column name or an expression.
+        y_score: Probabilities; rows where it is NULL or NaN are left out.
+        weight: Weight of each row; None counts each once.
+
+    Returns:
+        A Float64 expression named `bce`, one value per group.
+
+    Raises:
+        FmfairError: An argument is neither a column name nor an expression.
+
+    Examples:
+        >>> df = pl.DataFrame({"y": [1, 0], "p": [0.5, 0.0]})
+        >>> df.select(bce("y", "p").round(6)).item()
+        0.346574
+    """
+    rows = rows_of(y_true, y_score, weight, probability=True)
+    loss = bin_sums.bce_rows(rows.y, rows.score) * rows.amount
+    return rows.value(BCE, bin_sums.bce(loss, rows.amount))
+
+
+def brier(y_true: Column, y_score: Column, *, weight: Column | None = None) -> pl.Expr:
+    """Brier score: the mean of (p - y)^2.
+
+    Range 0 to 1, lower is better; always predicting the prevalence q gives q (1 - q). NULL without rows, or where
+    a score lies outside [0, 1]. Moves with prevalence. Source: Brier 1950.
+
+    Args:
+        y_true: Labels, booleans or 0 and 1; a column name or an expression.
+        y_score: Probabilities; rows where it is NULL or NaN are left out.
+        weight: Weight of each row; None counts each once.
+
+    Returns:
+        A Float64 expression named `brier`, one value per group.
+
+    Raises:
+        FmfairError: An argument is neither a column name nor an expression.
+
+    Examples:
+        >>> df = pl.DataFrame({"y": [1, 0], "p": [0.5, 0.5]})
+        >>> df.select(brier("y", "p")).item()
+        0.25
+    """
+    rows = rows_of(y_true, y_score, weight, probability=True)
+    loss = bin_sums.brier_rows(rows.y, rows.score) * rows.amount
+    return rows.value(BRIER, bin_sums.brier(loss, rows.amount))
+
+
+def observed_expected(y_true: Column, y_score: Column, *, weight: Column | None = None) -> pl.Expr:
+    """Observed/expected ratio: the positives over the sum of the scores.
+
+    At least 0 with no upper bound; neither direction is better, 1 is calibrated in the large, below 1 the scores are
+    too high. NULL without rows, where all scores are 0, or where one lies outside [0, 1]. Moves with prevalence.
+    Source: Riley et al. 2019.
+
+    Args:
+        y_true: Labels, booleans or 0 and 1; a column name or an expression.
+        y_score: Probabilities; rows where it is NULL or NaN are left out.
+        weight: Weight of each row; None counts each once.
+
+    Returns:
+        A Float64 expression named `observed_expected`, one value per group.
+
+    Raises:
+        FmfairError: An argument is neither a column name nor an expression.
+
+    Examples:
+        >>> df = pl.DataFrame({"y": [1, 0, 0], "p": [0.5, 0.75, 0.75]})
+        >>> df.select(observed_expected("y", "p")).item()
+        0.5
+    """
+    rows = rows_of(y_true, y_score, weight, probability=True)
+    expected = rows.score * rows.amount
+    value = bin_sums.observed_expected(rows.y * rows.amount, expected)
+    return rows.value(OBSERVED_EXPECTED, value, {"sum_p": expected.sum()})
+
+
+def ece(
+    y_true: Column,
+    y_score: Column,
+    *,
+    bins: int = N_BINS,
+    norm: Literal["absolute", "squared", "rms"] = "absolute",
+    strategy: Literal["uniform", "quantile"] = "uniform",
+    weight: Column | None = None,
+) -> pl.Expr:
+    """Expected calibration error: the mean over bins, weighted by their size, of |mean score - share of positives|.
+
+    Range 0 to 1, lower is better. A small group has a larger value by chance alone. NULL without rows, or where
+    a score lies outside [0, 1]. Moves with prevalence. Source: Naeini, Cooper & Hauskrecht 2015.
+
+    Args:
+        y_true: Labels, booleans or 0 and 1; a column name or an expression.
+        y_score: Probabilities; rows where it is NULL or NaN are left out.
+        bins: Number of bins, 1 to 1000.
+        norm: `absolute` as above; `squared` has the square of the difference instead; `rms` is the root of that.
+        strategy: `uniform` for equal-width bins on [0, 1], closed on the left at the numbers k / bins, 1.0 in the
+            last; `quantile` for bins of equal mass in which equal scores stay together.
+        weight: Weight of each row; None counts each once.
+
+    Returns:
+        A Float64 expression named `ece`, one value per group.
+
+    Raises:
+        FmfairError: `bins`, `norm` or `strategy` is not one of those, or a column argument is neither a name nor an
+            expression.
+
+    Examples:
+        >>> df = pl.DataFrame({"y": [0, 0, 1, 1, 1], "p": [0.25, 0.25, 0.55, 0.75, 0.75]})
+        >>> df.select(ece("y", "p", bins=2).round(6)).item()
+        0.29
+    """
+    metric = ece_metric(bins, norm=norm, strategy=strategy)
+    rows = rows_of(y_true, y_score, weight, probability=True)
+    if strategy == "quantile":
+        value = over_blocks(metric.aggregated, rows.y, rows.score, rows.weight, ("pos", "neg", "score"))
+    else:
+        value = bin_sums.ece_of_rows(bins, norm, rows.y, rows.score, rows.amount)
+    return rows.value(metric, value).alias("ece")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,6 +21,7 @@ Need = tuple[str, str]
 POSITIVES: Need = ("n_pos", "no positives")
 NEGATIVES: Need = ("n_neg", "no negatives")
 ROWS: Need = ("n", "no rows")
+NOT_A_PROBABILITY = "the score is not a probability"
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,8 @@ class Metric:
     """One entry of the registry.
 
     Attributes:
-        name: The name in `metrics=`, in the result tables and of the function in `fmfair.metrics`.
+        name: The name in `metrics=`, in the result tables and of the function in `fmfair.metrics`; `ece_squared` and
+            its kind are `ece` with other arguments.
         title: The name in prose.
         definition: The formula in words or symbols.
         family: Where it comes from: `ranking` from the blocks of tied scores, `rate` and `count` from the confusion
@@ -47,6 +49,7 @@ class Metric:
         aggregate: Makes the expression that aggregates the metric's intermediate table (`ranking`, `calibration`,
             `segmentation`).
         needs_probability: Whether it is undefined for scores that are not probabilities.
+        fails: When it is undefined for another reason than an unmet need.
         table: The intermediate table that it comes from.
         n_bins: How many bins that table has, where it is one of bins.
     """
@@ -66,6 +69,7 @@ class Metric:
     formula: str | None = None
     aggregate: Callable[..., pl.Expr] | None = None
     needs_probability: bool = False
+    fails: tuple[str, ...] = ()
     table: Table = "confusion"
     n_bins: int = 10
 
@@ -77,11 +81,26 @@ class Metric:
     @property
     def undefined(self) -> str:
         """When the metric is undefined, in words."""
-        return "; ".join(reason for _, reason in self.needs) or "never"
+        kind = (NOT_A_PROBABILITY,) if self.needs_probability else ()
+        return "; ".join((*(reason for _, reason in self.needs), *kind, *self.fails)) or "never"
 
-    def defined(self) -> pl.Expr:
-        """True where everything that the metric needs is positive."""
-        return pl.all_horizontal(*(to_expr(formula) > 0 for formula, _ in self.needs), True)
+    def defined(self, columns: Mapping[str, pl.Expr] | None = None) -> pl.Expr:
+        """True where everything that the metric needs is positive.
+
+        Args:
+            columns: What the names in `needs` stand for; a name that is absent stands for the column of that name.
+        """
+        return pl.all_horizontal(*(to_expr(formula, columns) > 0 for formula, _ in self.needs), True)
+
+    def aggregated(self, **columns: pl.Expr) -> pl.Expr:
+        """The value of one group from its intermediate table, whose columns default to those of that table.
+
+        Raises:
+            TypeError: The metric does not come from such a table.
+        """
+        if self.aggregate is None:
+            raise TypeError(f"{self.name} is not the aggregate of a table")
+        return self.aggregate(**columns)
 
     def reason(self) -> pl.Expr:
         """The first unmet need in words; NULL where the metric is defined."""

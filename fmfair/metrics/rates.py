@@ -86,7 +86,8 @@ RATES: tuple[Metric, ...] = (
     _rate(
         "mcc",
         "Matthews correlation coefficient",
-        "(tp * tn - fp * fn) / sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))",
+        # In this order a perfect model has exactly 1: the root of x * x is x, that of another product may round below.
+        "(tp * tn - fp * fn) / sqrt((tp + fp) * (tn + fn) * ((tp + fn) * (tn + fp)))",
         "n_pos",
         POSITIVES,
         NEGATIVES,

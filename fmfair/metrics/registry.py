@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
-from fmfair.errors import FmfairError, near
+from fmfair.errors import FmfairError, Problems, listing, near
 from fmfair.metrics.calibration import CALIBRATION, FITTED, ece_metric
 from fmfair.metrics.metric import Metric
 from fmfair.metrics.ranking import RANKING, partial_auc_metric, tpr_at_fpr_metric
@@ -24,7 +25,11 @@ _FACTORIES: Mapping[str, Callable[..., Metric]] = MappingProxyType(
 
 
 def list_metrics() -> tuple[Metric, ...]:
-    """Every metric with its definition, range, direction, denominator and source, in the order of the result tables.
+    """Every metric, in the order of the result tables.
+
+    Returns:
+        One entry per metric: its name, definition, range, direction, denominator, whether it moves with prevalence,
+        when it is undefined, and its source.
 
     Examples:
         >>> [m.name for m in list_metrics()][:3]
@@ -34,39 +39,76 @@ def list_metrics() -> tuple[Metric, ...]:
 
 
 def requested(metrics: str | Iterable[str] | None, among: tuple[Metric, ...] = CLASSIFICATION) -> tuple[Metric, ...]:
-    """The metrics behind `metrics=`: None for the defaults, `"all"`, or names, some with parameters."""
+    """The metrics behind `metrics=`, each once, in the order asked for.
+
+    Args:
+        metrics: None for the defaults, `"all"`, or names, some with parameters such as `tpr_at_fpr(0.1)`.
+        among: The metrics that can be computed.
+
+    Raises:
+        FmfairError: No metric is named, or names are not known or their parameters cannot be used; all are reported.
+
+    Examples:
+        >>> [m.name for m in requested(["auc", "partial_auc(fpr=(0, 0.2))"])]
+        ['auc', 'partial_auc(fpr=(0, 0.2))']
+    """
     if metrics is None:
         return tuple(m for m in among if m.default)
-    if metrics == "all":
+    if isinstance(metrics, str) and metrics == "all":
         return among
-    wanted = [metrics] if isinstance(metrics, str) else list(metrics)
-    found = {m.name: m for m in (_one(text, among) for text in wanted)}
-    if not found:
+    wanted = [metrics] if isinstance(metrics, str) or not isinstance(metrics, Iterable) else list(metrics)
+    if not wanted:
         raise FmfairError("metrics=[] names no metric; leave it out for the default metrics")
+    found: dict[str, Metric] = {}
+    problems = Problems()
+    for text in wanted:
+        with problems.collecting():
+            metric = _one(text, among)
+            found[metric.name] = metric
+    problems.raise_if_any()
     return tuple(found.values())
 
 
-def _one(text: str, among: tuple[Metric, ...]) -> Metric:
+def _one(text: object, among: tuple[Metric, ...]) -> Metric:
     by_name = {m.name: m for m in among}
+    if not isinstance(text, str):
+        raise FmfairError(f"metrics: {text!r} is not the name of a metric, which is text such as 'auc'")
+    text = text.strip()
     if text in by_name:
         return by_name[text]
-    name = text.split("(", 1)[0].strip() if isinstance(text, str) else ""
-    if "(" not in str(text) or name not in _FACTORIES or name not in by_name:
+    name, _, _ = text.partition("(")
+    name = name.strip()
+    if name not in by_name:
+        hint = near(name, by_name) or _by_title(name, among)
         raise FmfairError(
-            f"no metric {text!r}{near(str(text), by_name)}; fmfair metrics (or fmfair.metrics.list_metrics()) "
-            f"lists them: {', '.join(by_name)}"
+            f"no metric {text!r}{hint}; fmfair metrics (or fmfair.metrics.list_metrics()) describes them: "
+            f"{', '.join(by_name)}"
         )
+    if name not in _FACTORIES:
+        raise FmfairError(f"metric {text!r}: {name} takes no parameters; {listing(_FACTORIES)} do")
+    return _with_parameters(text, _FACTORIES[name])
+
+
+def _by_title(name: str, among: tuple[Metric, ...]) -> str:
+    """A hint for a metric that goes by another name, such as recall or specificity."""
+    wanted = name.lower().replace("_", " ")
+    match = next((m.name for m in among if wanted and re.search(rf"\b{re.escape(wanted)}\b", m.title.lower())), None)
+    return f"; did you mean {match!r}?" if match else ""
+
+
+def _with_parameters(text: str, factory: Callable[..., Metric]) -> Metric:
+    """The metric of a text such as `ece(bins=15)`, whose arguments are read as literals and never evaluated."""
     try:
-        call = ast.parse(text.strip(), mode="eval").body
+        call = ast.parse(text, mode="eval").body
         if not isinstance(call, ast.Call):
             raise SyntaxError
         positional = [ast.literal_eval(a) for a in call.args]
         named = {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
-        return _FACTORIES[name](*positional, **named)
-    except (SyntaxError, TypeError, ValueError) as error:
-        if isinstance(error, FmfairError):
-            raise
+        return factory(*positional, **named)
+    except FmfairError:
+        raise
+    except (SyntaxError, TypeError, ValueError, MemoryError, RecursionError):
         raise FmfairError(
-            f"cannot read the metric {text!r}; write for example 'partial_auc(fpr=(0, 0.2))', 'tpr_at_fpr(0.1)' "
-            "or 'ece(bins=15, norm=\"rms\", strategy=\"quantile\")'"
+            f"cannot read the metric {text!r}; write for example partial_auc(fpr=(0, 0.2)), tpr_at_fpr(0.1) or "
+            "ece(bins=15, norm='rms', strategy='quantile')"
         ) from None
