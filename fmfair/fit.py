@@ -146,11 +146,11 @@ def _slopes(rows: _Rows) -> Floats:
 
 def _step(rows: _Rows, a: Floats, b: Floats) -> tuple[Floats, Floats]:
     """One Newton step in every cell; not finite where it cannot be taken."""
-    residual, curvature = _residuals(rows, a, b)
-    g0, h00 = rows.sums(residual), rows.sums(curvature)
-    g1, h01 = rows.sums(residual * rows.x), rows.sums(curvature * rows.x)
-    h11 = rows.sums(curvature * rows.x**2)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        residual, curvature = _residuals(rows, a, b)
+        g0, h00 = rows.sums(residual), rows.sums(curvature)
+        g1, h01 = rows.sums(residual * rows.x), rows.sums(curvature * rows.x)
+        h11 = rows.sums(curvature * rows.x**2)
         determinant = h00 * h11 - h01**2
         return (h11 * g0 - h01 * g1) / determinant, (h00 * g1 - h01 * g0) / determinant
 
