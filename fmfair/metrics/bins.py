@@ -14,6 +14,8 @@ import polars as pl
 WEIGHT, SUM_Y, SUM_P = pl.col("weight"), pl.col("sum_y"), pl.col("sum_p")
 SUM_BCE, SUM_BRIER = pl.col("sum_bce"), pl.col("sum_brier")
 LOG_FLOOR = -100.0
+# No row loses more than this, so that sums and squares of losses stay finite whatever the logits are.
+LARGEST_LOSS = 1e100
 
 
 def bce_rows(y: pl.Expr, p: pl.Expr) -> pl.Expr:
@@ -25,7 +27,8 @@ def bce_rows(y: pl.Expr, p: pl.Expr) -> pl.Expr:
 
 def bce_logit_rows(y: pl.Expr, logit: pl.Expr) -> pl.Expr:
     """Cross-entropy of each row from a logit: max(x, 0) - x y + ln(1 + exp(-|x|)), exact where a sigmoid saturates."""
-    return logit.clip(lower_bound=0.0) - logit * y + (-logit.abs()).exp().log1p()
+    loss = logit.clip(lower_bound=0.0) - logit * y + (-logit.abs()).exp().log1p()
+    return loss.clip(upper_bound=LARGEST_LOSS)
 
 
 def brier_rows(y: pl.Expr, p: pl.Expr) -> pl.Expr:
