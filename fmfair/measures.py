@@ -85,7 +85,25 @@ class Engine:
         if "pred" in self.frame.columns:
             confusions.append(_with_empty_cells(confusion_of_decisions(self.frame, grouping), stats))
         counts = pl.col("tp", "fp", "fn", "tn").cast(pl.Float64)
-        return stats, pl.concat([c.with_columns(counts) for c in confusions])
+        confusion = pl.concat([c.with_columns(counts) for c in confusions])
+        if grouping == Grouping():
+            self._note_one_sided(confusion)
+        return stats, confusion
+
+    def _note_one_sided(self, confusion: pl.DataFrame) -> None:
+        """Says at which cuts everybody is called the same, so that every rate is 0 or 1 and every gap 0."""
+        called, passed = pl.col("tp") + pl.col("fp"), pl.col("fn") + pl.col("tn")
+        for which, others, some in (("no", called, passed), ("every", passed, called)):
+            alike = confusion.filter((others == 0) & (some > 0))
+            if alike.height:
+                cuts = pl.coalesce(pl.format("threshold {}", "threshold"), "threshold_rule")
+                names = alike.select(cuts.unique(maintain_order=True)).to_series().to_list()
+                more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+                where = f" (in {alike['cell'].n_unique()} of {self.n_by} by-keys)" if self.n_by > 1 else ""
+                self.notes.warn(
+                    f"{', '.join(names[:3])}{more}: {which} sample is called positive{where}, so that gaps of 0 say "
+                    "nothing"
+                )
 
     def _blocks(self, grouping: Grouping, ranks: Ranks | None) -> Blocks:
         assert ranks is not None
