@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from fmfair.attributes import group_names
+from fmfair.convert import text_of
 from fmfair.errors import FmfairError, listing, plural, rows_at
 from fmfair.notes import Notes
 from fmfair.options import Options
@@ -95,6 +96,8 @@ def _without_missing(values: pl.Series, name: str, options: Options, notes: Note
 def _zero_one(values: pl.Series, name: str, argument: str) -> pl.Series:
     if values.dtype == pl.Boolean:
         return values.cast(pl.Int64)
+    if isinstance(values.dtype, pl.Enum) and set(values.dtype.categories) <= {"0", "1"}:
+        return values.cast(pl.String).cast(pl.Int64)  # categories of pandas and Arrow, whatever their type, are text
     found = values.drop_nulls().unique().sort()
     if values.dtype.is_numeric() and ((found == 0) | (found == 1)).all():
         return values.cast(pl.Int64)
@@ -132,6 +135,8 @@ def is_any(values: pl.Series, wanted: Sequence[Any]) -> pl.Series:
     if values.dtype == pl.Boolean:
         # Comparing by identity of type keeps True apart from "True".
         return values.is_in([bool(w) for w in wanted if isinstance(w, bool) or w in (0, 1)])
-    if isinstance(values.dtype, pl.Enum | pl.Categorical) or values.dtype == pl.String:
+    if isinstance(values.dtype, pl.Enum):
+        return values.cast(pl.String).is_in([w if isinstance(w, str) else text_of(w) for w in wanted])
+    if isinstance(values.dtype, pl.Categorical) or values.dtype == pl.String:
         return values.cast(pl.String).is_in([w for w in wanted if isinstance(w, str)])
     return values.is_in(pl.Series(list(wanted), dtype=values.dtype, strict=False).drop_nulls().implode())

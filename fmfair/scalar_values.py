@@ -80,8 +80,9 @@ def segmentation_value(
             empty=masks.empty,
         )
         arrays["values"] = scored[columns.values["dice"]]
-    pairing = list(notes.warnings)
+    said = len(notes)
     table = from_arrays(**arrays, sensitive_features=sensitive_features, notes=notes, values_name="dice")
+    pairing = notes[said:]
     known = check_options(among=(REGISTRY["dice"],), intersections=_combined(table.attributes), **options)
     columns = Columns(values={"dice": str(table.values)}, attributes=tuple(table.attributes), weight=table.weight)
     report = report_of_values(table.frame, table.frame.lazy(), columns, known, notes)
