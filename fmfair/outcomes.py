@@ -63,7 +63,7 @@ def read_outcomes(table: pl.DataFrame, columns: Columns, options: Options, notes
     if by_name:
         scale = _scale(rows, score_names, names, options, notes)
         rows = rows.with_columns(_scored(score_names, position, scale, options)).drop(score_names)
-        _note_flat(rows["score"], notes)
+        _note_two_valued(rows["score"], notes)
         if scale.is_probability:
             exact = scale.has_logit and not options.conventions.rank_on_probability
             loss = bce_logit_rows(pl.col("y"), pl.col("score")) if exact else bce_rows(pl.col("y"), pl.col("prob"))
@@ -186,13 +186,9 @@ def _scored(score_names: list[str], position: int, scale: ScoreScale, options: O
     return scores.one_column(score_names[0] if score_names else None, scale, by_probability)
 
 
-def _note_flat(score: pl.Series, notes: Notes) -> None:
+def _note_two_valued(score: pl.Series, notes: Notes) -> None:
     distinct = score.head(1000).n_unique()
     if distinct <= 2:
         distinct = score.n_unique()
-    if distinct == 1:
-        notes.warn(
-            "y_score is constant: every sample has the same score, so that AUC is 0.5 and a gap of 0 says nothing"
-        )
-    elif distinct == 2:
+    if distinct == 2:
         notes.say("y_score takes only two values: these look like decisions, and AUC is that of one operating point")

@@ -75,6 +75,8 @@ def classification_samples(
         context, by = _per_pair(context, by, outcomes.pairs)
     frame = pl.concat([context.filter(outcomes.kept), outcomes.rows], how="horizontal")
     _check_zero_weights(context, outcomes.kept, frame, attributes, weighted=columns.weight is not None)
+    if outcomes.scale is not None:
+        _note_constant(frame, by, notes)
     _note_missing_groups(frame, attributes, options, notes)
     return Samples(frame, by, attributes, context, outcomes.scale)
 
@@ -196,6 +198,23 @@ def _check_zero_weights(
             names = [attribute.labels[c] for c in lost.sort()]
             problems.add(f"weight: {attribute.name} {listing(names)} has only rows of weight zero (or none usable)")
     problems.raise_if_any()
+
+
+def _note_constant(frame: pl.DataFrame, by: pl.DataFrame, notes: Notes) -> None:
+    """A gap of 0 between equal scores must not be read as fairness."""
+    score = pl.col("score")
+    flat = frame.group_by("by").agg(constant=score.min() == score.max()).filter("constant").sort("by")["by"]
+    if flat.is_empty():
+        return
+    where = ""
+    if len(flat) < by.height:
+        keys = by.with_row_index("\0row").filter(pl.col("\0row").is_in(flat.implode())).drop("\0row")
+        names = [" & ".join(str(v) for v in row) for row in keys.head(5).iter_rows()]
+        more = f" and {len(flat) - 5} more" if len(flat) > 5 else ""
+        where = f" in {len(flat)} of {by.height} by-keys ({', '.join(names)}{more})"
+    notes.warn(
+        f"y_score is constant{where}: every sample has the same score, so that AUC is 0.5 and a gap of 0 says nothing"
+    )
 
 
 def _note_missing_groups(frame: pl.DataFrame, attributes: Sequence[Attribute], options: Options, notes: Notes) -> None:
