@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
 
-from reference import Row, Value, at_threshold, choose_threshold, of_probabilities, of_scores, positives, weight
+from reference import Row, Value, at_threshold, choose_threshold, of_probabilities, of_scores, positives
 
 LOWER_IS_BETTER = {"fpr", "fnr", "lr_negative", "bce", "brier", "ece", "ece_squared", "ece_rms", "ece_quantile"}
 NO_DIRECTION = {"selection_rate", "observed_expected", "calibration_intercept", "calibration_slope"}

@@ -86,7 +86,8 @@ OBSERVED_EXPECTED = _calibration(
     definition="positives over the sum of the scores; 1 is calibrated in the large",
     direction="none",
     high=None,
-    needs=(ROWS, ("sum_p", "all scores are 0")),
+    # Less than that would make the ratio, or the square of it, infinite.
+    needs=(ROWS, ("sum_p - 1e-100", "all scores are 0")),
     source="Riley et al. 2019",
     default=False,
     aggregate=bin_sums.observed_expected,
