@@ -208,8 +208,7 @@ def _note_constant(frame: pl.DataFrame, by: pl.DataFrame, notes: Notes) -> None:
         return
     where = ""
     if len(flat) < by.height:
-        keys = by.with_row_index("\0row").filter(pl.col("\0row").is_in(flat.implode())).drop("\0row")
-        names = [" & ".join(str(v) for v in row) for row in keys.head(5).iter_rows()]
+        names = [" & ".join(str(v) for v in row) for row in by[flat.head(5)].iter_rows()]
         more = f" and {len(flat) - 5} more" if len(flat) > 5 else ""
         where = f" in {len(flat)} of {by.height} by-keys ({', '.join(names)}{more})"
     notes.warn(
