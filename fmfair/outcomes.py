@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -88,6 +89,8 @@ def weights(table: pl.DataFrame, column: str | None, options: Options) -> pl.Ser
             f"weight: column {column!r} has {plural(int(bad.sum()), 'weight')} that are negative, missing or infinite "
             f"({rows_at(bad.arg_true().to_list())}); weights are 0 (row left out) or more"
         )
+    if not math.isfinite(float(values.sum())):
+        raise FmfairError(f"weight: the weights in column {column!r} are too large to be added up; divide them all")
     return values
 
 

@@ -71,10 +71,10 @@ def classification_samples(
     """
     context, by, attributes = _context(table, source, columns, options, notes)
     outcomes = read_outcomes(table, columns, options, notes)
+    _check_zero_weights(context, weights(table, columns.weight, options), attributes)
     if outcomes.pairs:
         context, by = _per_pair(context, by, outcomes.pairs)
     frame = pl.concat([context.filter(outcomes.kept), outcomes.rows], how="horizontal")
-    _check_zero_weights(context, outcomes.kept, frame, attributes, weighted=columns.weight is not None)
     if outcomes.scale is not None:
         _note_constant(frame, by, notes)
     _note_missing_groups(frame, attributes, options, notes)
@@ -92,6 +92,7 @@ def value_samples(
     context, by, attributes = _context(table, source, columns, options, notes)
     frame = context.with_columns(_value(table[name], name, metric, notes) for metric, name in columns.values.items())
     weight = weights(table, columns.weight, options)
+    _check_zero_weights(context, weight, attributes)
     if weight is not None:
         frame = frame.with_columns(weight).filter(weight > 0)
     if not frame.select(pl.any_horizontal(pl.col(list(columns.values)).is_not_null().any())).item():
@@ -184,19 +185,17 @@ def _per_pair(context: pl.DataFrame, by: pl.DataFrame, pairs: Sequence[str]) -> 
     return pl.concat([context.with_columns(number + i) for i in range(len(pairs))]), keys
 
 
-def _check_zero_weights(
-    context: pl.DataFrame, kept: pl.Series, frame: pl.DataFrame, attributes: Sequence[Attribute], *, weighted: bool
-) -> None:
+def _check_zero_weights(context: pl.DataFrame, weight: pl.Series | None, attributes: Sequence[Attribute]) -> None:
     """A group whose rows all have weight zero would vanish; that is an error that names it."""
-    if not weighted or kept.all():
+    if weight is None or (weight > 0).all():
         return
     problems = Problems()
     for attribute in attributes:
-        before = context[attribute.column].drop_nulls().unique()
-        lost = before.filter(~before.is_in(frame[attribute.column].drop_nulls().unique().implode()))
+        rows = pl.DataFrame([context[attribute.column].alias("code"), weight]).drop_nulls("code")
+        lost = rows.group_by("code").agg(pl.col("weight").max()).filter(pl.col("weight") == 0)["code"].sort()
         if len(lost):
-            names = [attribute.labels[c] for c in lost.sort()]
-            problems.add(f"weight: {attribute.name} {listing(names)} has only rows of weight zero (or none usable)")
+            names = [attribute.labels[c] for c in lost]
+            problems.add(f"weight: {attribute.name} {listing(names)} has only rows of weight zero")
     problems.raise_if_any()
 
 
