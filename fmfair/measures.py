@@ -7,6 +7,7 @@ arithmetic on counts, for all groupings together.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import polars as pl
@@ -25,6 +26,9 @@ from fmfair.thresholds import DECIDED, DECIDED_T, NOT_A_PROBABILITY, as_number, 
 
 # What identifies a measured cell: the grouping (its position in the list) and the cell's number.
 CELL = ("grouping", "cell")
+
+# Groupings that are measured at once: each holds a few columns as long as the table of samples.
+MAX_AT_ONCE = 4
 
 
 @dataclass(frozen=True)
@@ -59,15 +63,30 @@ class Engine:
             self.frame, self.ranking, self.cutting = add_ranks(samples.frame)
         self._tuned: dict[tuple[str, ...], pl.DataFrame] = {}
 
+    @property
+    def _cut(self) -> bool:
+        """Whether scores are compared with thresholds."""
+        return self.scored and any(m.at_threshold for m in self.metrics)
+
     def measure(self, groupings: Sequence[Grouping], listed: Sequence[pl.DataFrame]) -> Measured:
         """All groupings; `listed` are the cells to list for each, with or without samples."""
-        cells, confusions = [], []
-        for number, (grouping, wanted) in enumerate(zip(groupings, listed, strict=True)):
-            position = pl.lit(number, pl.UInt32).alias("grouping")
-            stats, confusion = self._one(grouping, wanted.select("cell", "by"))
-            cells.append(stats.with_columns(position))
-            confusions.append(confusion.with_columns(position))
-        return Measured(pl.concat(cells, how="diagonal"), pl.concat(confusions))
+        if self._cut:
+            for scope in groupings:
+                self.thresholds(scope)  # before the threads, so that each is chosen once
+        # The work on arrays runs on one core at a time; a few groupings at once keep the others busy.
+        with ThreadPoolExecutor(min(MAX_AT_ONCE, pl.thread_pool_size())) as pool:
+            measured = list(pool.map(self._one, groupings, (cells.select("cell", "by") for cells in listed)))
+        numbered = [
+            (stats.with_columns(number), confusion.with_columns(number))
+            for i, (stats, confusion) in enumerate(measured)
+            for number in [pl.lit(i, pl.UInt32).alias("grouping")]
+        ]
+        for grouping, (_, confusion) in zip(groupings, measured, strict=True):
+            if grouping == Grouping():
+                self._note_one_sided(confusion)
+        return Measured(
+            pl.concat([stats for stats, _ in numbered], how="diagonal"), pl.concat([c for _, c in numbered])
+        )
 
     def _one(self, grouping: Grouping, wanted: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         stats = wanted.join(self._binned(grouping), on="cell", how="left", maintain_order="left")
@@ -78,7 +97,7 @@ class Engine:
             ranked = blocks if self.cutting is self.ranking else self._blocks(grouping, self.ranking)
             stats = self._ranked(stats, ranked, "blocks")
             stats = self._ranked(stats, blocks, "score_blocks")
-            if any(m.at_threshold for m in self.metrics):
+            if self._cut:
                 confusions.append(confusion_at(blocks, wanted, self.thresholds(grouping)))
         if any(m.family == "fitted" for m in self.metrics) and "bce" in self.frame.columns:
             stats = stats.join(fit_cells(self.frame, grouping), on="cell", how="left", maintain_order="left")
@@ -86,8 +105,6 @@ class Engine:
             confusions.append(_with_empty_cells(confusion_of_decisions(self.frame, grouping), stats))
         counts = pl.col("tp", "fp", "fn", "tn").cast(pl.Float64)
         confusion = pl.concat([c.with_columns(counts) for c in confusions])
-        if grouping == Grouping():
-            self._note_one_sided(confusion)
         return stats, confusion
 
     def _note_one_sided(self, confusion: pl.DataFrame) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from fmfair.metrics.bins import ece_over, element
+from fmfair.metrics.bins import element
 
 POS, NEG, SCORE = pl.col("pos"), pl.col("neg"), pl.col("score")
 
@@ -114,4 +114,14 @@ def quantile_ece(
     """
     mass = pos + neg
     number = ((mass.cum_sum() - mass) * n_bins / mass.sum() + n_bins * ROUNDING).floor()
-    return ece_over((number == k for k in range(n_bins)), norm, excess=pos - mass * score, weight=mass)
+    # The bins follow one another, so that each is a difference of running sums at its end and the end before.
+    last_of_bin = (number != number.shift(-1)).fill_null(True)
+    excess = _differences((pos - mass * score).cum_sum().filter(last_of_bin))
+    if norm == "absolute":
+        return excess.abs().sum() / mass.sum()
+    squared = (excess**2 / _differences(mass.cum_sum().filter(last_of_bin))).sum() / mass.sum()
+    return squared.sqrt() if norm == "rms" else squared
+
+
+def _differences(running: pl.Expr) -> pl.Expr:
+    return running - running.shift(1, fill_value=0.0)
