@@ -1,0 +1,98 @@
+"""The commands; the options are in `options`, the work is done in `score` and `metrics`.
+
+Those two are imported when they are needed, so that `--help` and `--version` need not wait for Polars.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from fmfair.cli import output
+from fmfair.cli.argv import SeveralValues
+from fmfair.cli.options import EPILOG, with_options
+from fmfair.cli.wording import in_flags
+from fmfair.errors import FmfairError
+from fmfair.version import installed_version
+
+# The base of all usage errors; typer has it from click or from its own copy of click, depending on its version.
+_UsageError: Any = typer.BadParameter.__mro__[2]
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line.
+
+    Args:
+        argv: The arguments, `sys.argv[1:]` where left out.
+
+    Returns:
+        The exit status: 0 done, 1 nothing could be computed or a condition of `--fail-if` holds, 2 the input or an
+        option cannot be used, 130 interrupted.
+
+    Examples:
+        >>> main(["metrics", "auc"])
+        auc
+        ...
+        0
+    """
+    output.prepare_streams()
+    command = typer.main.get_command(app)
+    try:
+        status = command.main(args=None if argv is None else list(argv), prog_name="fmfair", standalone_mode=False)
+    except (FmfairError, OSError) as error:
+        output.say_error(str(error))
+        return 2
+    except _UsageError as error:
+        context = getattr(error, "ctx", None)
+        output.say_error(f"{error.format_message()} (see {context.command_path if context else 'fmfair'} --help)")
+        return 2
+    except (typer.Abort, KeyboardInterrupt):
+        return 130
+    return int(status or 0)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        output.say(f"fmfair {installed_version()}\n", sys.stdout)
+        raise typer.Exit
+
+
+@app.callback()
+def _fmfair(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Measures how the performance of a medical-imaging model differs between groups of patients."""
+
+
+@app.command(cls=SeveralValues, epilog=EPILOG)
+@with_options
+def score(context: typer.Context, **given: Any) -> None:
+    """Measures how performance differs between groups, from a table of predictions."""
+    flags = {str(p.name): p.opts[0] for p in context.command.params if p.param_type_name == "option"}
+    try:
+        from fmfair.cli.score import score as score_table
+
+        status = score_table(given, flags)
+    except FmfairError as error:
+        raise FmfairError(in_flags(str(error), flags)) from None
+    raise typer.Exit(status)
+
+
+@app.command("metrics")
+def list_metrics(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="One metric: auc, or 'partial_auc(fpr=(0, 0.2))'.")
+    ] = None,
+    form: Annotated[str, typer.Option("--format", metavar="table|json", help="How to print.")] = "table",
+) -> None:
+    """Lists every metric with its definition, range and direction, and when it is undefined."""
+    from fmfair.cli.metrics import describe_metrics
+
+    output.say(describe_metrics(name, form), sys.stdout)

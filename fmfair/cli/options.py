@@ -1,0 +1,156 @@
+"""The options of `fmfair score`, as data; each bears the name of the argument of the Python API that it stands for."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, NamedTuple
+
+import typer
+
+
+class Option(NamedTuple):
+    """One option.
+
+    Attributes:
+        name: The argument that it stands for.
+        flags: How it is typed, the usual spelling first.
+        shown: What the help shows for its value; None for a switch.
+        text: The help.
+        kind: What its value is; `texts` may be repeated.
+    """
+
+    name: str
+    flags: str
+    shown: str | None
+    text: str
+    kind: Literal["text", "texts", "whole", "number", "switch"] = "text"
+
+
+# fmt: off
+OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType({
+    "Data": (
+        Option("attributes", "--sensitive", "COL...", "Attributes whose groups are compared: sex age", "texts"),
+        Option("bins", "--bins", "COL=CUTS", "Group numbers: age=40,60 (cut points), age=q4 (quantiles)", "texts"),
+        Option("intersections", "--intersections", "K|all|COL,COL", "Combine attributes: 2 (all pairs), all, sex,age",
+               "texts"),
+        Option("intersectional", "--intersectional", None, "Also evaluate the full combination of all attributes",
+               "switch"),
+        Option("by", "--by", "COL...", "Evaluate each value of these columns by itself: model fold", "texts"),
+        Option("no_by", "--no-by", None, "Take no column as a by-key, whatever its name", "switch"),
+        Option("metadata", "--metadata", "FILE", "Table with the attributes, joined on --on: patients.csv"),
+        Option("on", "--on", "COL|PRED=META", "Column that joins the tables: image_id, or file=image_name"),
+        Option("missing_values", "--missing", "TEXT...", "Texts that mean missing: NA unknown", "texts"),
+        Option("missing_groups", "--missing-groups", "drop|keep", "What to do with missing attributes; default drop"),
+        Option("task", "--task", "auto|cls|seg", "Classification or segmentation; default auto, by the columns"),
+        Option("sample_id", "--sample-id", "COL", "Identifies a sample, once per by-key: image_id"),
+        Option("cluster", "--cluster", "COL", "The patient, where several rows of one are meant: patient_id"),
+        Option("weight", "--weight", "COL", "Sample weights, 0 or more: weight"),
+        Option("min_group_size", "--min-group-size", "N", "Leave smaller groups out of the gaps: 20", "whole"),
+        Option("conventions", "--conventions", "standard|fairmedfm", "fairmedfm gives the published package's numbers"),
+    ),
+    "Classification": (
+        Option("y_true", "--label --label-col", "COL...", "What is true: label; or one-hot: is_a is_b", "texts"),
+        Option("y_score", "--score --prob-col", "COL...", "The score: prob; or one per class: prob_0 prob_1", "texts"),
+        Option("y_pred", "--pred", "COL", "Decisions already made: y_pred"),
+        Option("y_logit", "--logit", "COL", "Logits beside probabilities, for ranking and BCE: y_logit"),
+        Option("labels", "--pair", "NAME=Y_TRUE,Y_SCORE", "A finding of several: mass=expert,model", "texts"),
+        Option("positive", "--positive --pos-label", "VALUE", "The positive class among the labels: malignant"),
+        Option("ignore", "--ignore", "VALUE...", "Labels to leave out: uncertain -1", "texts"),
+        Option("classes", "--classes", "VALUE...", "The class of each score column: benign malignant", "texts"),
+        Option("score_column", "--score-column", "INDEX", "Position, from 0, of the positive class in --score: 1",
+               "whole"),
+        Option("score_type", "--score-type", "auto|probability|logit|rank", "How scores are read; default auto"),
+        Option("thresholds", "--threshold", "T...", "0.5, best_f1, youden, tpr=0.9 or tnr=0.95; default 0.5", "texts"),
+        Option("metrics", "--metrics", "NAME...", "all, or names from fmfair metrics: auc tpr", "texts"),
+        Option("missing_scores", "--missing-scores", "raise|drop", "What to do with missing scores; default raise"),
+        Option("missing_labels", "--missing-labels", "drop|raise", "What to do with missing labels; default drop"),
+    ),
+    "Segmentation": (
+        Option("dice", "--dice --dice-col", "COL", "Dice of each sample: dice"),
+        Option("iou", "--iou", "COL", "IoU of each sample: iou"),
+        Option("pred_mask", "--pred-mask", "COL", "Paths of the predicted masks, from the table's folder: pred_path"),
+        Option("true_mask", "--true-mask", "COL", "Paths of the reference masks, from the table's folder: gt_path"),
+        Option("label", "--mask-label", "N", "Class to evaluate in masks with several: 2; default any foreground"),
+        Option("mask_threshold", "--mask-threshold", "P", "Cut of probability masks; default 0.5", "number"),
+        Option("mask_type", "--mask-type", "auto|label|probability|logit", "What masks hold; default auto"),
+        Option("empty", "--empty", "one|zero|drop", "What two empty masks count; default one"),
+        Option("empty_score", "--empty-score", "1|0", "The same as --empty one or --empty zero", "number"),
+    ),
+    "Output": (
+        Option("output_path", "--output", "PATH", "Write report.json (everything), groups.csv, or results/ (Parquet)"),
+        Option("form", "--format", "table|json|csv", "Print a table (default), all as JSON, or the groups as CSV"),
+        Option("quiet", "--quiet", None, "Print no notes, no warnings and no progress", "switch"),
+        Option("fail_if", "--fail-if", "CONDITION", 'Exit with status 1 where it holds: "tpr.gap>0.1"', "texts"),
+    ),
+})
+# fmt: on
+
+_TYPES: Mapping[str, Any] = {
+    "text": str | None,
+    "texts": list[str] | None,
+    "whole": int | None,
+    "number": float | None,
+    "switch": bool,
+}
+_EXAMPLES = r"""[bold]Examples[/bold]
+
+fmfair score predictions.csv --sensitive sex age --bins age=40,60
+
+fmfair score predictions.parquet --metadata patients.csv --on image_id --sensitive sex race --intersections 2
+
+fmfair score preds.csv --label diagnosis --positive malignant --score prob_benign prob_malignant
+
+fmfair score labels.csv --pair effusion=expert_effusion,nlp_effusion --pair mass=expert_mass,nlp_mass --sensitive sex
+
+fmfair score psa.csv --label recurrence --score psa --score-type rank --sensitive race --missing-scores drop
+
+fmfair score "runs/model=*/fold=*/*.parquet" --by model fold --threshold 0.5 best_f1 tpr=0.9 --output results/
+
+fmfair score dice.csv --sensitive sex --format csv
+
+fmfair score masks.csv --pred-mask pred_path --true-mask gt_path --sensitive sex --empty zero
+
+fmfair score preds.csv --sensitive sex --fail-if "tpr.gap>0.1" --fail-if "auc.worst\[sex]<0.8" --fail-if "auc-gap>0.05"
+"""
+_PROSE = (
+    """Columns are found by their usual names where they are not named: label, y_true, target; prob, score, y_score,
+    prob_0 prob_1; dice; pred_mask, gt_mask; sex, age, race, site; model, dataset, fold. Tables are CSV, TSV, JSON or
+    JSON Lines (each also with .gz), Parquet, Feather, Arrow or Excel; a glob or a folder, also with key=value
+    partitions, is one table.""",
+    """Repeat an option that ends in ... or give several values after it; columns, thresholds and metrics may also be
+    separated by commas. --bins, --intersections, --pair and --fail-if may be repeated too.""",
+    r"""--fail-if takes METRIC.STATISTIC, compared by >, >=, < or <= with a number; @THRESHOLD and \[ATTRIBUTE]
+    narrow it. Metrics are those of fmfair metrics, equal_opportunity, equalized_odds and demographic_parity.
+    Statistics are gap (or difference), ratio, worst, best, difference_to_overall, ratio_to_overall, std and overall.
+    Names of the summary, such as auc-gap, stand alone.""",
+    """Results go to standard output, notes and warnings to standard error. Exit status: 0 done; 1 nothing could be
+    computed or a --fail-if condition holds; 2 the input or an option cannot be used.""",
+)
+EPILOG = "\n\n".join([_EXAMPLES.strip(), *(" ".join(paragraph.split()) for paragraph in _PROSE)])
+
+
+def with_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Gives a function `f(context, **given)` the options as its parameters, which is where typer looks for them."""
+    table = typer.Argument(metavar="PREDICTIONS", help="Table with one row per sample: a file, a glob or a folder.")
+    alias = typer.Option("--input", "--predictions", hidden=True)
+    parameters = [
+        _parameter("context", typer.Context, inspect.Parameter.empty),
+        _parameter("predictions", Annotated[str | None, table], None),
+        _parameter("table_option", Annotated[str | None, alias], None),
+    ]
+    for panel, options in OPTIONS.items():
+        for option in options:
+            declared = typer.Option(
+                *option.flags.split(), metavar=option.shown, help=option.text, rich_help_panel=panel, show_default=False
+            )
+            default = False if option.kind == "switch" else None
+            parameters.append(_parameter(option.name, Annotated[_TYPES[option.kind], declared], default))
+    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # read by inspect.signature
+    function.__annotations__ = {p.name: p.annotation for p in parameters}
+    return function
+
+
+def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)

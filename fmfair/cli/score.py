@@ -1,0 +1,99 @@
+"""`fmfair score`: from the options as typed to a report and an exit status."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from fmfair import readers
+from fmfair.cli import fail_if, output
+from fmfair.cli.arguments import choose_task, find_roles, plain_arguments, refuse_other_task, typed_arguments
+from fmfair.cli.tables import complete_rows, in_folder, predictions, table_path
+from fmfair.cli.wording import in_flags
+from fmfair.errors import FmfairError, plural
+from fmfair.evaluation import evaluate
+from fmfair.notes import Notes
+from fmfair.report import Report
+from fmfair.segmentation import evaluate_segmentation
+
+# What messages about masks call the arguments `mask_type` and `mask_threshold`.
+MASK_FLAGS = {"score_type": "--mask-type", "threshold": "--mask-threshold"}
+
+Given = Mapping[str, Any]
+
+
+def score(given: Given, flags: Mapping[str, str]) -> int:
+    """Evaluates and prints.
+
+    Args:
+        given: The value of every option, by the name of the argument that it stands for; None where left out.
+        flags: The options as they are typed, by the same names.
+
+    Returns:
+        The exit status: 0 done, 1 nothing could be computed or a condition holds.
+
+    Raises:
+        FmfairError: The input or an option cannot be used. Then nothing was written.
+    """
+    conditions = [fail_if.parse(text) for text in given["fail_if"] or []]
+    form = given["form"] or "table"
+    output.check_format(form)
+    write = output.destination(given["output_path"], [table_path(given), given["metadata"]])
+    report = evaluated(given, flags)
+    verdicts = [fail_if.check(condition, report) for condition in conditions]
+    if write is not None:
+        write(report)
+    output.say(output.formatted(report, form), sys.stdout)
+    if not given["quiet"]:
+        for note in report.notes:
+            output.say_note(in_flags(note, flags))
+        for condition, verdict in zip(conditions, verdicts, strict=True):
+            if verdict.undefined:
+                output.say_note(f"--fail-if {condition.text}: undefined in {plural(verdict.undefined, 'row')}")
+    failures = [f"--fail-if {v.fails}" for v in verdicts if v.fails] + nothing_computed(report)
+    for failure in failures:
+        output.say(f"fmfair: failed: {failure}\n", sys.stderr)
+    return 1 if failures else 0
+
+
+def nothing_computed(report: Report) -> list[str]:
+    """A sentence where not a single gap is defined."""
+    gaps = report.gaps.filter(pl.col("statistic") == "difference")
+    if gaps["value"].count():
+        return []
+    reasons = gaps["note"].drop_nulls().unique(maintain_order=True).to_list()
+    return ["nothing could be computed: no gap is defined" + (f" ({reasons[0]})" if reasons else "")]
+
+
+def evaluated(given: Given, flags: Mapping[str, str]) -> Report:
+    """The report on the table that the options name."""
+    path, notes, patient = table_path(given), Notes(), not given["quiet"]
+    with output.spinner("reading", shown=patient):
+        source = predictions(given, notes)
+        schema = readers.schema(source)
+    task = choose_task(given, schema.names())
+    refuse_other_task(given, flags, task or "cls")
+    arguments = plain_arguments(given, schema.names(), task or "cls")
+    columns = find_roles(arguments, schema, task)
+    arguments |= typed_arguments(arguments, given, columns, source, notes)
+    if task == "seg":
+        if "pred_mask" in columns.values:
+            source = source.with_columns(in_folder(columns.values[role], path) for role in ("pred_mask", "true_mask"))
+        report = _segmentation(source, arguments, flags)
+    else:
+        source = complete_rows(source, given, columns, notes)
+        with output.spinner("evaluating", shown=patient):
+            report = evaluate(source, **arguments)
+    facts = {"input": path} | ({"metadata_table": given["metadata"]} if given["metadata"] else {})
+    return replace(report, notes=(*notes, *report.notes), metadata={**report.metadata, **facts})
+
+
+def _segmentation(source: pl.LazyFrame, arguments: Mapping[str, Any], flags: Mapping[str, str]) -> Report:
+    try:
+        return evaluate_segmentation(source, **arguments)
+    except FmfairError as error:
+        raise FmfairError(in_flags(str(error), {**flags, **MASK_FLAGS})) from None
