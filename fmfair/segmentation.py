@@ -158,8 +158,8 @@ def with_overlap(  # noqa: PLR0913 - the mask options travel together
         notes.warn(f"{plural(int(nothing.sum()), 'sample')} with both masks empty {effect} (empty={empty!r})")
     names = {metric: _free(metric, table.columns) for metric in ("dice", "iou", BOTH_EMPTY)}
     scored = [masks.apply_empty(found[m], nothing, empty).alias(names[m]) for m in ("dice", "iou")]
-    table = table.with_columns(*scored, nothing.cast(pl.Float64).alias(names[BOTH_EMPTY]))
-    return table, replace(columns, values=names)
+    found_columns = [*scored, nothing.cast(pl.Float64).alias(names[BOTH_EMPTY])]
+    return pl.DataFrame([*table.get_columns(), *found_columns]), replace(columns, values=names)
 
 
 def _free(name: str, taken: Sequence[str]) -> str:
