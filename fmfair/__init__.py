@@ -12,23 +12,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fmfair import metrics
     from fmfair.array_api import evaluate_arrays
-    from fmfair.errors import FmfairError
-    from fmfair.evaluation import evaluate
-    from fmfair.report import Report
-    from fmfair.scalars import (
+    from fmfair.class_scalars import (
         accuracy_gap,
         auc_gap,
         bce_gap,
-        dice_gap,
-        dice_skewness,
-        dice_std,
         ece_gap,
         equal_opportunity_difference,
         equalized_odds_score,
-        equity_scaled_dice,
         worst_group_auc,
-        worst_group_dice,
     )
+    from fmfair.dice_scalars import dice_gap, dice_skewness, dice_std, equity_scaled_dice, worst_group_dice
+    from fmfair.errors import FmfairError
+    from fmfair.evaluation import evaluate
+    from fmfair.report import Report
     from fmfair.segmentation import evaluate_segmentation
 
 __all__ = [
@@ -52,8 +48,8 @@ __all__ = [
     "worst_group_dice",
 ]
 
-# Where the names come from; those of `scalars` are not listed. They are imported when first used, so that
-# `import fmfair` costs next to nothing, also for the command line.
+# Where the names come from. They are imported when first used, so that `import fmfair` costs next to nothing, also for
+# the command line; the functions on one number live in `dice_scalars` or `class_scalars`, by their names.
 _HOMES = {
     "FmfairError": "errors",
     "Report": "report",
@@ -68,7 +64,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'fmfair' has no attribute {name!r}")
     if name == "metrics":
         return import_module("fmfair.metrics")
-    value = getattr(import_module(f"fmfair.{_HOMES.get(name, 'scalars')}"), name)
+    home = _HOMES.get(name, "dice_scalars" if "dice" in name else "class_scalars")
+    value = getattr(import_module(f"fmfair.{home}"), name)
     globals()[name] = value
     return value
 
