@@ -154,8 +154,8 @@ def _unsigned(value: pl.Expr) -> pl.Expr:
 
 
 def ratio(a: pl.Expr, b: pl.Expr) -> pl.Expr:
-    """A / b where b is positive, else NULL."""
-    return pl.when(b > 0).then(a / b)
+    """A / b where b is more than noise, else NULL."""
+    return pl.when(b > TINY).then(a / b)
 
 
 def quiet(difference: pl.Expr) -> pl.Expr:
