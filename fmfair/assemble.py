@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from fmfair.columns import GAPS, GROUPS, OVERALL
+from fmfair.errors import FmfairError, listing
 from fmfair.gaps import compare
 from fmfair.groupings import Grouping, groupings, join_parts
 from fmfair.metrics.metric import Metric
@@ -114,17 +115,24 @@ def _public(
     names: Mapping[str, pl.Series],
 ) -> pl.DataFrame:
     """The user's by-keys in front, then the declared columns; the summary (no schema) keeps its own."""
-    keys = [column.gather(frame["by"]) for column in samples.by.iter_columns()]
+    keys = {column.name: column.gather(frame["by"]) for column in samples.by.iter_columns()}
     if names:
         frame = frame.with_columns(column.gather(frame["grouping"]).alias(name) for name, column in names.items())
     if schema is None:
-        return pl.DataFrame(
-            [*keys, *frame.drop("by", "grouping", "attribute_parts").select("attribute", pl.exclude("attribute"))]
-        )
+        frame = frame.drop("by", "grouping", "attribute_parts").select("attribute", pl.exclude("attribute"))
+        return _beside(keys, frame)
     weight = pl.col("weight") if samples.weighted else pl.lit(None, pl.Float64)
     if "weight" in frame.columns:
         frame = frame.with_columns(weight.alias("weight_sum"))
-    return pl.DataFrame([*keys, *frame.select(pl.col(c).cast(t) for c, t in schema.items())])
+    return _beside(keys, frame.select(pl.col(c).cast(t) for c, t in schema.items()))
+
+
+def _beside(keys: Mapping[str, pl.Series], frame: pl.DataFrame) -> pl.DataFrame:
+    """The by-keys and the columns of the results, which may not have the same names."""
+    taken = [name for name in keys if name in frame.columns]
+    if taken:
+        raise FmfairError(f"by-key {listing(taken)} has the name of a column of the results; rename it")
+    return pl.DataFrame({**keys, **{column.name: column for column in frame.iter_columns()}})
 
 
 def _note_small_groups(groups: pl.DataFrame, options: Options, notes: Notes) -> None:

@@ -88,7 +88,7 @@ def from_pandas(frame: Any, where: str) -> pl.DataFrame:
         if str(level) not in columns or not values.equals(columns[str(level)]):
             levels[str(level)] = values
     refuse_duplicates([*levels, *names], f"{where} (with its pandas index)")
-    return pl.DataFrame([column(values, name, where) for name, values in {**levels, **columns}.items()])
+    return pl.DataFrame({name: column(values, name, where) for name, values in {**levels, **columns}.items()})
 
 
 def from_arrow(source: Any, where: str) -> pl.DataFrame:
@@ -103,7 +103,7 @@ def from_arrow(source: Any, where: str) -> pl.DataFrame:
             source = source.fetch_arrow_table()  # relations of older DuckDB versions
         table = source if isinstance(source, pa.Table) else pa.table(source)
     refuse_duplicates(table.column_names, where)
-    return pl.DataFrame([column(table.column(i), name, where) for i, name in enumerate(table.column_names)])
+    return pl.DataFrame({name: column(table.column(i), name, where) for i, name in enumerate(table.column_names)})
 
 
 def from_mapping(columns: Mapping[Any, object], where: str) -> pl.DataFrame:
@@ -116,7 +116,7 @@ def from_mapping(columns: Mapping[Any, object], where: str) -> pl.DataFrame:
     indexes = [values.index for values in columns.values() if library(values) == "pandas" and hasattr(values, "index")]
     if any(not index.equals(indexes[0]) for index in indexes[1:]):
         raise FmfairError(f"the pandas columns of {where} have different indexes; put them into one DataFrame first")
-    return pl.DataFrame(series)
+    return pl.DataFrame({s.name: s for s in series})
 
 
 def column(values: Any, name: str, where: str = "the table") -> pl.Series:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
+import polars.selectors as cs
 
 from fmfair.attributes import group_names
 from fmfair.convert import text_of
@@ -57,7 +58,7 @@ def one_hot(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
     Raises:
         FmfairError: The columns are not 0/1, or a row does not hold exactly one 1.
     """
-    ones = frame.select(pl.col(columns).cast(pl.Float64, strict=False).fill_nan(None))
+    ones = frame.select(cs.by_name(*columns).cast(pl.Float64, strict=False).fill_nan(None))
     missing = ones.select(pl.all_horizontal(pl.all().is_null())).to_series()
     bad = (
         ones.select(

@@ -54,7 +54,7 @@ def read_outcomes(table: pl.DataFrame, columns: Columns, options: Options, notes
         usable = usable & (weight > 0)
     score_names = [c for c in raw.columns if c.startswith("s")]
     by_name = dict(zip(names, (raw[c] for c in score_names), strict=True))
-    if "logit" in raw.columns and columns.y_logit:
+    if "logit" in raw.columns and columns.y_logit is not None:
         by_name[columns.y_logit] = raw["logit"]
     kept = scores.usable(by_name, usable, options, notes) if by_name else usable
     rows = raw.filter(kept)
@@ -108,13 +108,13 @@ def _single(
     for i, name in enumerate(columns.y_score):
         with problems.collecting():
             found[f"s{i}"] = scores.as_float(table[name], name, "y_score")
-    if columns.y_logit:
+    if columns.y_logit is not None:
         name = columns.y_logit
         with problems.collecting():
             found["logit"] = scores.as_float(table[name], name, "y_logit")
-    if columns.y_pred:
+    if columns.y_pred is not None:
         with problems.collecting():
-            found["pred"] = _decisions(table[str(columns.y_pred)], str(columns.y_pred), asked)
+            found["pred"] = _decisions(table[columns.y_pred], columns.y_pred, asked)
     position = 0
     if len(columns.y_score) > 1:
         with problems.collecting():

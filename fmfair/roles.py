@@ -55,7 +55,7 @@ class Columns:
         """Every column to read, each once."""
         single = (self.y_pred, self.y_logit, *self.values.values(), self.sample_id, self.cluster, self.weight)
         paired = [c for pair in self.pairs.values() for c in pair]
-        wanted = [*self.by, *self.attributes, *self.y_true, *self.y_score, *paired, *(c for c in single if c)]
+        wanted = [*self.by, *self.attributes, *self.y_true, *self.y_score, *paired, *(c for c in single if c is not None)]
         return list(dict.fromkeys(wanted))
 
 
@@ -82,7 +82,8 @@ def find_columns(schema: Mapping[str, pl.DataType], given: Mapping[str, Any], no
         cluster=given["cluster"],
         weight=given["weight"],
     )
-    if columns.pairs and (columns.y_true or columns.y_score or columns.y_pred or columns.y_logit):
+    outcome = (columns.y_true or None, columns.y_score or None, columns.y_pred, columns.y_logit)
+    if columns.pairs and any(named is not None for named in outcome):
         raise FmfairError("labels= names the pairs of y_true and y_score columns; leave out the other y_ arguments")
     if not columns.pairs:
         columns = _find_outcome(schema, columns)
@@ -150,7 +151,7 @@ def _find_outcome(schema: Mapping[str, pl.DataType], columns: Columns) -> Column
     columns = replace(columns, **found)
     if not columns.y_true:
         raise FmfairError(f"no y_true column found; name it with y_true= ({FLAGS['y_true']}). {_available(names)}")
-    if not (columns.y_score or columns.y_pred or columns.y_logit):
+    if not columns.y_score and columns.y_pred is None and columns.y_logit is None:
         raise FmfairError(
             f"no y_score column found; name it with y_score= ({FLAGS['y_score']}), or decisions already made with "
             f"y_pred= ({FLAGS['y_pred']}). {_available(names)}"

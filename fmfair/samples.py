@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import polars as pl
+import polars.selectors as cs
 
 from fmfair import scores
 from fmfair.attributes import Attribute, encode
@@ -139,12 +140,17 @@ def _by_keys(table: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, pl.S
         raise FmfairError(f"by-key {listing(taken)} has the name of a column of the results; rename it")
     if not by:
         return pl.DataFrame(height=1), pl.select(pl.repeat(0, table.height, dtype=pl.UInt32).alias("by")).to_series()
-    keys = table.select(by).unique().sort(by, nulls_last=True)
-    numbered = keys.select(pl.all().name.prefix("k:"), pl.int_range(pl.len(), dtype=pl.UInt32).alias("by"))
-    joined = table.select(by).join(
-        numbered, left_on=by, right_on=[f"k:{b}" for b in by], how="left", nulls_equal=True, maintain_order="left"
-    )
-    return keys, joined["by"]
+    problems = Problems()
+    for name in by:
+        if table[name].dtype.is_nested() or table[name].dtype in (pl.Object, pl.Binary):
+            problems.add(f"by-key {name!r} has the type {table[name].dtype}; it must hold text, numbers or dates")
+    problems.raise_if_any()
+    # Under names of our own, since Polars reads names such as `*` and `^x$` as patterns.
+    rows = pl.DataFrame({f"k{i}": table[name] for i, name in enumerate(by)})
+    keys = rows.unique().sort(rows.columns, nulls_last=True)
+    numbered = keys.with_row_index("by")
+    joined = rows.join(numbered, on=rows.columns, how="left", nulls_equal=True, maintain_order="left")
+    return pl.DataFrame({name: keys[f"k{i}"] for i, name in enumerate(by)}), joined["by"].cast(pl.UInt32)
 
 
 def _check_repeats(table: pl.DataFrame, source: pl.LazyFrame, columns: Columns, numbers: pl.Series) -> None:
@@ -170,7 +176,7 @@ def _telling_columns(source: pl.LazyFrame, sample_id: str, used: set[str]) -> li
     if not names:
         return []
     counts = source.select(
-        pl.len().alias("\0n"), *(pl.struct(sample_id, n).n_unique().alias(n) for n in names)
+        pl.len().alias("\0n"), *(pl.struct(cs.by_name(sample_id, n)).n_unique().alias(n) for n in names)
     ).collect()
     return [n for n in names if counts[n][0] == counts["\0n"][0]]
 
