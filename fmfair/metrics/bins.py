@@ -78,7 +78,8 @@ def ece_over(bins: Iterable[pl.Expr], norm: str, *, excess: pl.Expr, weight: pl.
         weight: Weight of each row.
     """
     errors = [_bin_error(norm, excess.filter(b).sum(), weight.filter(b).sum()) for b in bins]
-    return _ece_from(pl.sum_horizontal(errors), norm, weight.sum())
+    total = pl.concat_list(errors).list.sum()  # sum_horizontal adds in an order that changes from run to run
+    return _ece_from(total, norm, weight.sum())
 
 
 def _bin_error(norm: str, excess: pl.Expr, weight: pl.Expr) -> pl.Expr:
@@ -89,15 +90,3 @@ def _bin_error(norm: str, excess: pl.Expr, weight: pl.Expr) -> pl.Expr:
 def _ece_from(error: pl.Expr, norm: str, mass: pl.Expr) -> pl.Expr:
     mean = error / mass
     return mean.sqrt() if norm == "rms" else mean
-
-
-def ece_of_rows(n_bins: int, norm: str, y: pl.Expr, p: pl.Expr, weight: pl.Expr) -> pl.Expr:
-    """`ece` from the rows of one group; the elements of a list are evaluated once, not once a bin."""
-    rows = pl.struct(p=p, excess=(y - p) * weight, weight=weight).implode()
-    bins = (in_unit_bin(element("p"), k, n_bins) for k in range(n_bins))
-    return rows.list.agg(ece_over(bins, norm, excess=element("excess"), weight=element("weight")))
-
-
-def element(name: str) -> pl.Expr:
-    """A field of the structs in a list, inside `list.eval` and `list.agg`."""
-    return pl.element().struct.field(name)

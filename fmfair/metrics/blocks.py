@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from fmfair.metrics.bins import element
+from fmfair.metrics.rows import element
 
 POS, NEG, SCORE = pl.col("pos"), pl.col("neg"), pl.col("score")
 
@@ -19,37 +19,22 @@ POS, NEG, SCORE = pl.col("pos"), pl.col("neg"), pl.col("score")
 ROUNDING = 1e-12
 
 
-def over_blocks(
-    aggregate: Callable[..., pl.Expr],
-    y: pl.Expr,
-    score: pl.Expr,
-    weight: pl.Expr | None,
-    columns: Sequence[str] = ("pos", "neg"),
-) -> pl.Expr:
+def over_blocks(aggregate: Callable[..., pl.Expr], rows: pl.Expr, columns: Sequence[str] = ("pos", "neg")) -> pl.Expr:
     """An aggregate of blocks from the unsorted rows of one group.
-
-    Polars evaluates an expression wherever it is written, a sort in a formula up to thirty times. The elements of
-    a list are evaluated once, so each step here works on the list that the step before has made.
 
     Args:
         aggregate: Takes the `columns` of the blocks by name.
-        y: 0 or 1, whole numbers.
-        score: Neither NULL nor NaN.
-        weight: Positive numbers, or None for rows that count once; then the counts stay whole numbers.
+        rows: A list of structs `y` (0 or 1), `score` (never NaN) and `weight` (positive; whole numbers stay such).
         columns: Which of `pos`, `neg` and `score` it takes.
     """
-    pos, neg = (y, 1 - y) if weight is None else (y * weight, (1 - y) * weight)
-    rows = pl.struct(pos=pos, neg=neg, score=score).sort_by(score).implode()
-    pos, neg, score = element("pos"), element("neg"), element("score")
-    reached = rows.list.eval(
-        pl.struct(pos=pos.cum_sum(), neg=neg.cum_sum(), score=score).filter((score != score.shift(-1)).fill_null(True))
-    )
-    blocks = reached.list.eval(pl.struct(pos=_gain(pos), neg=_gain(neg), score=score))
+    y, score, weight = element("y"), element("score"), element("weight")
+    ordered = rows.list.eval(pl.element().sort_by(score))
+    pos, neg = (pl.when(y == label).then(weight).otherwise(0).cum_sum() for label in (1, 0))
+    last_of_block = (score != score.shift(-1)).fill_null(True)
+    reached = ordered.list.eval(pl.struct(pos=pos, neg=neg, score=score).filter(last_of_block))
+    gained = [element(c) - element(c).shift(1, fill_value=0) for c in ("pos", "neg")]
+    blocks = reached.list.eval(pl.struct(*gained, score))
     return blocks.list.agg(aggregate(**{name: element(name) for name in columns}))
-
-
-def _gain(reached: pl.Expr) -> pl.Expr:
-    return reached - reached.shift(1, fill_value=0)
 
 
 def auc(pos: pl.Expr = POS, neg: pl.Expr = NEG) -> pl.Expr:

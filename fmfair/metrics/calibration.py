@@ -13,7 +13,7 @@ from fmfair.errors import FmfairError, listing
 from fmfair.metrics import bins as bin_sums
 from fmfair.metrics.blocks import over_blocks, quantile_ece
 from fmfair.metrics.metric import NEGATIVES, POSITIVES, ROWS, Metric
-from fmfair.metrics.rows import Column, rows_of
+from fmfair.metrics.rows import SCORE, WEIGHT, Column, Y, defined, element, rows_of
 
 N_BINS = 10
 MAX_BINS = 1000
@@ -159,9 +159,8 @@ def bce(y_true: Column, y_score: Column, *, weight: Column | None = None) -> pl.
         >>> df.select(bce("y", "p").round(6)).item()
         0.346574
     """
-    rows = rows_of(y_true, y_score, weight, probability=True)
-    loss = bin_sums.bce_rows(rows.y, rows.score) * rows.amount
-    return rows.value(BCE, bin_sums.bce(loss, rows.amount))
+    value = bin_sums.bce(bin_sums.bce_rows(Y, SCORE) * WEIGHT, WEIGHT)
+    return _over_rows(BCE, value, y_true, y_score, weight)
 
 
 def brier(y_true: Column, y_score: Column, *, weight: Column | None = None) -> pl.Expr:
@@ -186,9 +185,8 @@ def brier(y_true: Column, y_score: Column, *, weight: Column | None = None) -> p
         >>> df.select(brier("y", "p")).item()
         0.25
     """
-    rows = rows_of(y_true, y_score, weight, probability=True)
-    loss = bin_sums.brier_rows(rows.y, rows.score) * rows.amount
-    return rows.value(BRIER, bin_sums.brier(loss, rows.amount))
+    value = bin_sums.brier(bin_sums.brier_rows(Y, SCORE) * WEIGHT, WEIGHT)
+    return _over_rows(BRIER, value, y_true, y_score, weight)
 
 
 def observed_expected(y_true: Column, y_score: Column, *, weight: Column | None = None) -> pl.Expr:
@@ -214,10 +212,8 @@ def observed_expected(y_true: Column, y_score: Column, *, weight: Column | None 
         >>> df.select(observed_expected("y", "p")).item()
         0.5
     """
-    rows = rows_of(y_true, y_score, weight, probability=True)
-    expected = rows.score * rows.amount
-    value = bin_sums.observed_expected(rows.y * rows.amount, expected)
-    return rows.value(OBSERVED_EXPECTED, value, {"sum_p": expected.sum()})
+    value = bin_sums.observed_expected(Y * WEIGHT, SCORE * WEIGHT)
+    return _over_rows(OBSERVED_EXPECTED, value, y_true, y_score, weight)
 
 
 def ece(
@@ -256,9 +252,16 @@ def ece(
         0.29
     """
     metric = ece_metric(bins, norm=norm, strategy=strategy)
-    rows = rows_of(y_true, y_score, weight, probability=True)
+    rows = rows_of(y_true, y_score, weight)
     if strategy == "quantile":
-        value = over_blocks(metric.aggregated, rows.y, rows.score, rows.weight, ("pos", "neg", "score"))
+        value = over_blocks(metric.aggregated, rows, ("pos", "neg", "score"))
     else:
-        value = bin_sums.ece_of_rows(bins, norm, rows.y, rows.score, rows.amount)
-    return rows.value(metric, value).alias("ece")
+        excess = rows.list.eval(pl.struct(SCORE, WEIGHT, excess=(Y - SCORE) * WEIGHT))
+        in_bins = (bin_sums.in_unit_bin(SCORE, k, bins) for k in range(bins))
+        value = excess.list.agg(bin_sums.ece_over(in_bins, norm, excess=element("excess"), weight=WEIGHT))
+    return pl.when(rows.list.agg(defined(metric))).then(value).alias("ece")
+
+
+def _over_rows(metric: Metric, value: pl.Expr, y_true: Column, y_score: Column, weight: Column | None) -> pl.Expr:
+    """A value that is an aggregate of the caller's rows, each a score bin of its own."""
+    return rows_of(y_true, y_score, weight).list.agg(pl.when(defined(metric)).then(value)).alias(metric.name)

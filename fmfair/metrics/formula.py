@@ -60,7 +60,7 @@ def to_expr(formula: str, columns: Mapping[str, pl.Expr] | None = None) -> pl.Ex
 def _render(node: ast.expr, column: Callable[[str], pl.Expr]) -> pl.Expr:
     if isinstance(node, ast.Name):
         return column(node.id)
-    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
         return pl.lit(float(node.value))
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
         rendered: pl.Expr = _OPERATORS[type(node.op)](_render(node.left, column), _render(node.right, column))

@@ -11,7 +11,7 @@ import polars as pl
 from fmfair.errors import FmfairError
 from fmfair.metrics import blocks
 from fmfair.metrics.metric import NEGATIVES, POSITIVES, Metric
-from fmfair.metrics.rows import Column, is_number, rows_of
+from fmfair.metrics.rows import Column, defined, is_number, rows_of
 
 Range = tuple[float, float]
 
@@ -264,4 +264,5 @@ def tpr_at_fpr(y_true: Column, y_score: Column, fpr: float, *, weight: Column | 
 def _ranked(metric: Metric, y_true: Column, y_score: Column, weight: Column | None) -> pl.Expr:
     """The metric over blocks made from the caller's rows."""
     rows = rows_of(y_true, y_score, weight)
-    return rows.value(metric, blocks.over_blocks(metric.aggregated, rows.y, rows.score, rows.weight))
+    value = blocks.over_blocks(metric.aggregated, rows)
+    return pl.when(rows.list.agg(defined(metric))).then(value).alias(metric.name)

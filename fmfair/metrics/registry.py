@@ -79,21 +79,21 @@ def _one(text: object, among: tuple[Metric, ...]) -> Metric:
     name, _, _ = text.partition("(")
     name = name.strip()
     if name not in by_name:
-        hint = near(name, by_name) or _by_title(name, among)
         raise FmfairError(
-            f"no metric {text!r}{hint}; fmfair metrics (or fmfair.metrics.list_metrics()) describes them: "
-            f"{', '.join(by_name)}"
+            f"no metric {text!r}{_hint(name, among)}; fmfair metrics (or fmfair.metrics.list_metrics()) describes "
+            f"them: {', '.join(by_name)}"
         )
     if name not in _FACTORIES:
         raise FmfairError(f"metric {text!r}: {name} takes no parameters; {listing(_FACTORIES)} do")
     return _with_parameters(text, _FACTORIES[name])
 
 
-def _by_title(name: str, among: tuple[Metric, ...]) -> str:
-    """A hint for a metric that goes by another name, such as recall or specificity."""
-    wanted = name.lower().replace("_", " ")
-    match = next((m.name for m in among if wanted and re.search(rf"\b{re.escape(wanted)}\b", m.title.lower())), None)
-    return f"; did you mean {match!r}?" if match else ""
+def _hint(name: str, among: tuple[Metric, ...]) -> str:
+    """What may have been meant; some metrics go by several names, such as recall or log_loss."""
+    words = rf"\b{re.escape(name.lower().replace('_', ' '))}\b"
+    same = [m.name for m in among if m.name == name.lower()]
+    same += [m.name for m in among if name and re.search(words, m.title.lower())]
+    return f"; did you mean {same[0]!r}?" if same else near(name, (m.name for m in among))
 
 
 def _with_parameters(text: str, factory: Callable[..., Metric]) -> Metric:

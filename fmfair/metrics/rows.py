@@ -5,13 +5,16 @@ label, its score and its weight are all there: NULL and NaN are missing, and a w
 expression cannot raise an error that says what is wrong with the values, and a number from wrong values would be
 believed. So labels other than 0 and 1, weights that are negative or infinite, and, where a probability is needed,
 scores outside [0, 1] make the result of the group NULL.
+
+Polars evaluates an expression wherever it is written, and a metric reads its rows in many places. The elements of
+a list are evaluated once. So the rows of a group become one list of structs, and a metric is an expression over its
+elements.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from numbers import Real
 from typing import TypeGuard
 
@@ -24,67 +27,51 @@ from fmfair.metrics.metric import Metric
 Column = str | pl.Expr
 
 
-@dataclass(frozen=True)
-class Rows:
-    """The rows of a group that count, and whether their values can be used.
-
-    Attributes:
-        y: The label, 0 or 1, Int64.
-        score: The score, Float64.
-        weight: The weight, Float64; None where every row counts once.
-        valid: Whether all values can be used, one Boolean per group.
-    """
-
-    y: pl.Expr
-    score: pl.Expr
-    weight: pl.Expr | None
-    valid: pl.Expr
-
-    @property
-    def amount(self) -> pl.Expr:
-        """What each row adds to a sum of weights."""
-        return (self.y >= 0).cast(pl.Float64) if self.weight is None else self.weight
-
-    def value(self, metric: Metric, value: pl.Expr, also: Mapping[str, pl.Expr] | None = None) -> pl.Expr:
-        """The value where the metric is defined, else NULL, under the metric's name.
-
-        Args:
-            metric: Says what must be positive.
-            value: The value, one per group.
-            also: What further names in the metric's needs stand for, besides `n`, `n_pos` and `n_neg`.
-        """
-        counts = {"n": self.y.len(), "n_pos": self.y.sum(), "n_neg": (1 - self.y).sum(), **(also or {})}
-        return pl.when(self.valid & metric.defined(counts)).then(value).alias(metric.name)
+def element(name: str) -> pl.Expr:
+    """A field of the structs in a list, inside `list.eval` and `list.agg`."""
+    return pl.element().struct.field(name)
 
 
-def rows_of(y_true: Column, y_score: Column, weight: Column | None, *, probability: bool = False) -> Rows:
-    """The rows that count.
+Y, SCORE, WEIGHT = element("y"), element("score"), element("weight")
 
-    Args:
-        y_true: Labels: booleans, or the numbers 0 and 1.
-        y_score: Scores.
-        weight: Weights; None counts every row once.
-        probability: Whether the scores must be probabilities.
+
+def rows_of(y_true: Column, y_score: Column, weight: Column | None) -> pl.Expr:
+    """The rows of a group as a list of structs `y`, `score` and `weight`.
 
     Raises:
         FmfairError: An argument is neither a column name nor an expression.
     """
-    y, score = widened(y_true, "y_true"), widened(y_score, "y_score")
-    used, weighed, valid = used_rows(y.is_not_null() & score.is_not_null(), weight)
-    valid = valid & y.filter(used).is_in([0.0, 1.0]).all()
-    if probability:
-        valid = valid & score.filter(used).is_between(0.0, 1.0).all()
-    return Rows((y.filter(used) == 1).cast(pl.Int64), score.filter(used), weighed, valid)
+    return listed(weight, y=widened(y_true, "y_true"), score=widened(y_score, "y_score"))
 
 
-def used_rows(present: pl.Expr, weight: Column | None) -> tuple[pl.Expr, pl.Expr | None, pl.Expr]:
-    """Which rows count, their weights, and whether all of these can be used."""
-    if weight is None:
-        return present, None, pl.lit(True)
-    w = widened(weight, "weight")
-    used = present & w.is_not_null() & (w != 0)
-    weighed = w.filter(used)
-    return used, weighed, ((weighed > 0) & weighed.is_finite()).all()
+def listed(weight: Column | None, **columns: pl.Expr) -> pl.Expr:
+    """The rows of a group where nothing is missing, as a list of structs of the columns and `weight`.
+
+    Without weights each row has the whole number 1, so that sums of weights are counts.
+    """
+    present = pl.all_horizontal(*(c.is_not_null() for c in columns.values()))
+    w = present.cast(pl.Int64)
+    if weight is not None:
+        w = widened(weight, "weight")
+        present = present & w.is_not_null() & (w != 0)
+    return structs({**columns, "weight": w}).filter(present).implode()
+
+
+def structs(fields: Mapping[str, pl.Expr]) -> pl.Expr:
+    """A struct with these fields."""
+    return pl.struct(value.alias(name) for name, value in fields.items())
+
+
+def usable(*, probability: bool) -> pl.Expr:
+    """Whether labels, weights and scores can be used, in a list of rows."""
+    fine = Y.is_in([0.0, 1.0]) & (WEIGHT > 0) & WEIGHT.is_finite()
+    return (fine & SCORE.is_between(0.0, 1.0) if probability else fine).all()
+
+
+def defined(metric: Metric) -> pl.Expr:
+    """Whether the metric has a value, in a list of rows."""
+    counts = {"n": Y.len(), "n_pos": (Y == 1).sum(), "n_neg": (Y == 0).sum(), "sum_p": (SCORE * WEIGHT).sum()}
+    return usable(probability=metric.needs_probability) & metric.defined(counts)
 
 
 def is_number(value: object) -> TypeGuard[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from fmfair.metrics.metric import Direction, Metric
-from fmfair.metrics.rows import Column, used_rows, widened
+from fmfair.metrics.rows import Column, element, listed, widened
 
 VALUE, WEIGHT = pl.col("value"), pl.col("weight")
 
@@ -95,9 +95,8 @@ def iou(value: Column, *, weight: Column | None = None) -> pl.Expr:
 
 
 def _mean_of(metric: Metric, value: Column, weight: Column | None) -> pl.Expr:
-    values = widened(value, "value")
-    used, weighed, valid = used_rows(values.is_not_null(), weight)
-    kept = values.filter(used)
-    amount = (kept >= 0).cast(pl.Float64) if weighed is None else weighed
-    defined = valid & kept.is_between(0.0, 1.0).all() & metric.defined({"n": kept.len()})
-    return pl.when(defined).then(weighted_mean(kept, amount)).alias(metric.name)
+    samples = listed(weight, value=widened(value, "value"))
+    values, weights = element("value"), element("weight")
+    fine = values.is_between(0.0, 1.0) & (weights > 0) & weights.is_finite()
+    mean = pl.when(fine.all() & metric.defined({"n": values.len()})).then(weighted_mean(values, weights))
+    return samples.list.agg(mean).alias(metric.name)

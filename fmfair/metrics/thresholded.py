@@ -7,7 +7,7 @@ import polars as pl
 from fmfair.errors import FmfairError
 from fmfair.metrics.formula import to_expr
 from fmfair.metrics.rates import COUNTS, RATES
-from fmfair.metrics.rows import Column, is_number, rows_of
+from fmfair.metrics.rows import WEIGHT, Column, Y, element, is_number, rows_of, structs, usable
 
 _BY_NAME = {m.name: m for m in (*RATES, *COUNTS)}
 
@@ -22,18 +22,21 @@ def at_threshold(
             "fmfair.evaluate(..., thresholds=[...])"
         )
     metric, limit = _BY_NAME[name], float(threshold)
-    rows = rows_of(y_true, y_score, weight, probability=metric.needs_probability)
-    truth = rows.y == 1
-    called = rows.score > limit if strict else rows.score >= limit
+    score = element("score")
+    counts = _counts(Y == 1, score > limit if strict else score >= limit)
+    valid = usable(probability=metric.needs_probability)
+    counted = rows_of(y_true, y_score, weight).list.eval(structs({"valid": valid, **counts}))
+    given = {**{count: element(count).first() for count in counts}, "threshold": pl.lit(limit)}
+    value = given[name] if name in given else to_expr(str(metric.formula), given)
+    return counted.list.agg(pl.when(element("valid").first() & metric.defined(given)).then(value)).alias(name)
+
+
+def _counts(truth: pl.Expr, called: pl.Expr) -> dict[str, pl.Expr]:
+    """Sums of weights of the four cases, and the numbers of rows that formulas and needs name."""
     cases = {"tp": truth & called, "fp": ~truth & called, "fn": truth & ~called, "tn": ~truth & ~called}
-    if rows.weight is None:
-        counts = {count: case.sum().cast(pl.Int64) for count, case in cases.items()}
-    else:
-        counts = {count: rows.weight.filter(case).sum() for count, case in cases.items()}
-    given = {
-        **counts,
-        "n_pred_pos": called.sum().cast(pl.Int64),
-        "n_pred_neg": (~called).sum().cast(pl.Int64),
-        "threshold": pl.lit(limit),
+    rows = {"n_pos": truth, "n_neg": ~truth, "n_pred_pos": called, "n_pred_neg": ~called}
+    return {
+        "n": truth.len().cast(pl.Int64),
+        **{name: case.sum().cast(pl.Int64) for name, case in rows.items()},
+        **{name: WEIGHT.filter(case).sum() for name, case in cases.items()},
     }
-    return rows.value(metric, counts[name] if name in counts else to_expr(str(metric.formula), given), given)
