@@ -17,12 +17,12 @@ from fmfair.confusion import confusion_at, confusion_of_decisions
 from fmfair.fit import fit_cells
 from fmfair.groupings import Grouping
 from fmfair.metrics.formula import to_expr
-from fmfair.metrics.metric import Metric
+from fmfair.metrics.metric import NOT_A_PROBABILITY, Metric
 from fmfair.notes import Notes
 from fmfair.options import Options
 from fmfair.samples import Samples
 from fmfair.score_bins import bin_table
-from fmfair.thresholds import DECIDED, DECIDED_T, NOT_A_PROBABILITY, as_number, threshold_table, undefined_thresholds
+from fmfair.thresholds import DECIDED, DECIDED_T, as_number, threshold_table, undefined_thresholds
 
 # What identifies a measured cell: the grouping (its position in the list) and the cell's number.
 CELL = ("grouping", "cell")

@@ -12,13 +12,13 @@ import polars as pl
 from fmfair.blocks import Blocks
 from fmfair.conventions import Conventions
 from fmfair.errors import FmfairError, listing
+from fmfair.metrics.metric import NOT_A_PROBABILITY
 from fmfair.options import Threshold
 
 FIXED = "fixed"
 DECIDED = "y_pred"
 # The position of decisions already made in the list of thresholds: after all others.
 DECIDED_T = 2**32 - 1
-NOT_A_PROBABILITY = "the score is not a probability"
 _SMOOTHING = 1e-8
 # Weights are summed in one order for a cut and another for the whole: equal shares may differ in the last digits.
 _SLACK = 1e-12
