@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from fmfair.attributes import group_names
 from fmfair.errors import FmfairError, listing
 from fmfair.roles import Columns
 
@@ -23,7 +24,7 @@ def widen(table: pl.DataFrame, columns: Columns) -> tuple[pl.DataFrame, Columns]
     index = {f"\0i{k}": name for k, name in enumerate([*columns.by, sample])}
     facts = {f"\0f{k}": name for k, name in enumerate(others)}
     rows = pl.DataFrame({new: table[name] for new, name in {**index, **facts}.items()})
-    rows = rows.with_columns(table["attribute"].cast(pl.String), table["group"].cast(pl.String))
+    rows = rows.with_columns(table["attribute"].cast(pl.String), _as_names(table["group"]))
     keys = [*index, "attribute"]
     double = rows.filter(rows.select(keys).is_duplicated())
     if double.height:
@@ -44,6 +45,18 @@ def widen(table: pl.DataFrame, columns: Columns) -> tuple[pl.DataFrame, Columns]
     wide = rows.select(*keys, "group").pivot(on="attribute", on_columns=names, index=list(index), values="group")
     wide = once.join(wide, on=list(index), how="left", nulls_equal=True, maintain_order="left")
     return wide.rename({**index, **facts}), replace(columns, attributes=tuple(names), long=False)
+
+
+def _as_names(groups: pl.Series) -> pl.Series:
+    """The groups as text, NULL where missing: 1.0 is `1` and true is `True`, as in a column of its own."""
+    if groups.dtype in (pl.Null, pl.String, pl.Categorical, pl.Enum):
+        return groups.cast(pl.String)
+    present = groups.fill_nan(None) if groups.dtype.is_float() else groups
+    levels = present.drop_nulls().unique()
+    if levels.is_empty():
+        return present.cast(pl.String)
+    names = pl.Series(group_names(levels), dtype=pl.String)
+    return present.replace_strict(levels, names, default=None, return_dtype=pl.String)
 
 
 def _attribute_names(table: pl.DataFrame) -> list[str]:
