@@ -169,6 +169,11 @@ def test_rates_at_a_threshold_and_above_it(name: str) -> None:
     assert at != above
 
 
+@pytest.mark.parametrize("threshold", [1.0, 1.5, math.inf])
+def test_net_benefit_needs_a_threshold_below_1(threshold: float) -> None:
+    assert one(DATA_T, fm.net_benefit("y", "p", threshold=threshold)) is None
+
+
 def test_counts_are_whole_numbers_without_weights() -> None:
     frame = DATA_T.select(f("y", "p") for f in (fm.tp, fm.fp, fm.fn, fm.tn))
     weighted = DATA_T.select(f("y", "p", weight="w") for f in (fm.tp, fm.fp, fm.fn, fm.tn))

@@ -52,6 +52,24 @@ def _rows(frame: pl.DataFrame, weight: pl.Expr) -> list[Row]:
     return frame.drop_nulls("y").select("y", "p", weight).rows()
 
 
+def test_a_lazy_frame_knows_the_types_of_the_results() -> None:
+    lazy = DATA_T.lazy().group_by("group").agg(expressions())
+
+    assert lazy.collect_schema() == lazy.collect().schema
+
+
+def test_windows_of_rows_are_groups_like_others() -> None:
+    frame = DATA_T.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
+
+    blocks = frame.group_by_dynamic("row", every="10i").agg(expressions())
+    rolling = frame.rolling("row", period="10i").agg(expressions()).filter(pl.col("row") % 10 == 9)
+
+    groups = DATA_T.group_by("group", maintain_order=True).agg(expressions())
+    for found in (blocks, rolling):
+        pairs = zip(found.drop("row").rows(), groups.drop("group").rows(), strict=True)
+        assert all(same(f, g) for a, b in pairs for f, g in zip(a, b, strict=True))
+
+
 def test_nothing_at_all_is_null_and_zero_counts() -> None:
     values = DATA_T.clear().select(expressions()).row(0, named=True)
 
