@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -172,6 +172,13 @@ def _loose_key(name: str) -> tuple[int, float, str]:
     except ValueError:
         number = math.nan
     return (1, 0.0, name) if math.isnan(number) else (0, number, "")
+
+
+def check_bins(bins: Iterable[str], attributes: Sequence[str]) -> None:
+    """Bins may be given for attributes only."""
+    unknown = [name for name in bins if name not in attributes]
+    if unknown:
+        raise FmfairError(f"bins= names {listing(unknown)}, which is not among the attributes {listing(attributes)}")
 
 
 def check_names(names: Sequence[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -42,7 +43,7 @@ def _as_numbers(values: pl.Series, name: str) -> pl.Series:
     if values.dtype.is_numeric():
         return values.cast(pl.Float64).fill_nan(None)
     if values.dtype in (pl.String, pl.Null):
-        numbers = values.cast(pl.Float64, strict=False).fill_nan(None)
+        numbers = values.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False).fill_nan(None)
         text = values.filter(numbers.is_null() & values.is_not_null())
         if text.is_empty():
             return numbers
@@ -54,8 +55,10 @@ def _as_numbers(values: pl.Series, name: str) -> pl.Series:
     raise FmfairError(f"attribute {name!r} has the type {values.dtype} and cannot be binned; bins= needs numbers")
 
 
-def _cut_points(bins: Sequence[float], name: str) -> list[float]:
+def _cut_points(bins: Any, name: str) -> list[float]:
     try:
+        if isinstance(bins, str):
+            raise TypeError  # it would fall apart into its digits
         edges = sorted({float(b) for b in bins})
     except (TypeError, ValueError):
         raise FmfairError(f"bins for {name!r} must be cut points such as [40, 60] or a number of quantiles") from None
@@ -70,8 +73,11 @@ def _quantiles(numbers: pl.Series, name: str, k: int, notes: Notes) -> list[floa
     present = numbers.drop_nulls()
     if present.is_empty():
         raise FmfairError(f"bins for {name!r}: the column has no value to take quantiles of")
-    wanted = np.quantile(present.to_numpy(), np.linspace(0, 1, k + 1)[1:-1]).tolist()
+    with np.errstate(invalid="ignore"):  # between infinite values; refused below
+        wanted = np.quantile(present.to_numpy(), np.linspace(0, 1, k + 1)[1:-1]).tolist()
     edges = sorted(set(wanted))
+    if not np.isfinite(edges).all():
+        raise FmfairError(f"bins for {name!r}: infinite values have no quantiles; give cut points such as [40, 60]")
     if len(edges) < len(wanted):
         notes.say(f"{name}: {k} quantile groups were asked for, but edges coincide; {len(edges) + 1} bins are left")
     return edges

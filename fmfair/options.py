@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, Literal
 
 from fmfair.conventions import STANDARD, Conventions, conventions_named
@@ -77,7 +78,8 @@ def check_options(
         problems.add(f"bins={bins!r} is not a mapping; write for example bins={{'age': [40, 60]}}")
     problems.raise_if_any()
     return Options(
-        bins=bins,
+        # A whole number of any library is a number of quantiles.
+        bins={name: int(wanted) if isinstance(wanted, Integral) else wanted for name, wanted in bins.items()},
         classes=None if classes is None else tuple(classes),
         thresholds=_as_thresholds(thresholds),
         **found,

@@ -16,7 +16,7 @@ import polars as pl
 import polars.selectors as cs
 
 from fmfair import scores
-from fmfair.attributes import Attribute, encode
+from fmfair.attributes import Attribute, check_bins, encode
 from fmfair.columns import GAPS, GROUPS
 from fmfair.errors import FmfairError, Problems, listing, plural, rows_at
 from fmfair.notes import Notes
@@ -122,6 +122,7 @@ def _context(
     """By-key numbers and group codes of every row, the by-keys, and the attributes."""
     if table.is_empty():
         raise FmfairError("the table has no rows")
+    check_bins(options.bins, columns.attributes)
     by, numbers = _by_keys(table, columns.by)
     _check_repeats(table, source, columns, numbers)
     problems = Problems()
