@@ -249,7 +249,7 @@ def quantile_ece(rows: list[Row], n_bins: int = 10) -> Value:
 
 def observed_expected(rows: list[Row]) -> Value:
     expected = total(rows, p_of)
-    return total(rows, y_of) / expected if expected > 0 else None
+    return total(rows, y_of) / expected if expected > 1e-100 else None
 
 
 def logit_of(r: Row) -> float:
