@@ -133,4 +133,4 @@ def _named(attributes: Sequence[Attribute], wanted: Sequence[Sequence[str]]) -> 
             raise FmfairError(
                 f"intersections: {tuple(names)!r} must name different attributes among {listing(by_name, limit=30)}"
             )
-    return [tuple(by_name[n] for n in names) for names in wanted]
+    return [tuple(by_name[n] for n in names) for names in dict.fromkeys(map(tuple, wanted))]
