@@ -124,7 +124,8 @@ def _context(
         raise FmfairError("the table has no rows")
     check_bins(options.bins, columns.attributes)
     by, numbers = _by_keys(table, columns.by)
-    _check_repeats(table, source, columns, numbers)
+    if not options.conventions.strict_input:
+        _check_repeats(table, source, columns, numbers)
     problems = Problems()
     coded: list[tuple[Attribute, pl.Series]] = []
     for i, name in enumerate(columns.attributes):
