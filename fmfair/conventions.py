@@ -26,7 +26,8 @@ class Conventions:
     skip_one_class_groups: bool
     # An attribute with fewer than two usable groups has no worst and no best group, and an empty row in the summary.
     empty_below_two_groups: bool
-    # Missing labels are an error whatever missing_labels= says; weights are not supported.
+    # Missing labels are an error whatever missing_labels= says; weights are not supported, and repeated sample
+    # ids not looked at.
     strict_input: bool
     # Numbers that name a group or a bin edge are printed with this many significant digits.
     edge_digits: int | None
