@@ -104,7 +104,8 @@ def test_cells_at_the_end_of_64_bits_are_numbered_rightly() -> None:
     labels = tuple(map(str, range(1024)))
     parts = tuple(Attribute(f"a{i}", f"g{i}", labels, declared=False) for i in range(4))
     columns: dict[str, Any] = {p.column: [1023, 0] for p in parts}
-    frame = samples([0.2, 0.7], [1, 0], **columns).with_columns(pl.col(list(columns)).cast(pl.UInt32), by=pl.lit(2**20 - 1))
+    frame = samples([0.2, 0.7], [1, 0], **columns)
+    frame = frame.with_columns(pl.col(list(columns)).cast(pl.UInt32), by=pl.lit(2**20 - 1))
     ranked, ranks, _ = add_ranks(frame)
     found = make_blocks(ranked, Grouping(parts), ranks, 2**20).by_cell().collect()
     first = (2**20 - 1) * 2**40
