@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def many(seed: int, count: int = 200) -> tuple[pl.DataFrame, list[tuple[list[flo
     sets = []
     for _ in range(count):
         n = r.choice([2, 3, 4, 6, 12, 40])
-        draw = r.choice(
+        draw: Callable[[], float] = r.choice(
             [
                 lambda: r.gauss(0, 2),
                 lambda: r.choice([-1.0, 0.0, 1.0, 2.5]),

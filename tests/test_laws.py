@@ -237,6 +237,20 @@ def test_by_keys_together_are_by_keys_one_by_one() -> None:
         assert_same(alone, report_of([reader], together))
 
 
+def test_pairs_of_columns_are_a_by_key_called_label() -> None:
+    frame = table()
+    wide = frame.with_columns(t=1 - pl.col("y"), u=1 - pl.col("s"))
+    long = pl.concat(
+        [
+            frame.with_columns(label=pl.lit("direct")),
+            frame.with_columns(label=pl.lit("reversed"), y=wide["t"], s=wide["u"]),
+        ]
+    )
+    pairs = {"direct": ("y", "s"), "reversed": ("t", "u")}
+    paired = report(wide, y_true=None, y_score=None, labels=pairs)
+    assert_same(paired, report(long, by=["reader", "label"]))
+
+
 def report_of(readers: list[str], whole: fmfair.Report) -> fmfair.Report:
     """What a report says of some by-keys."""
     frames = {
