@@ -58,6 +58,10 @@ def one_hot(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
     Raises:
         FmfairError: The columns are not 0/1, or a row does not hold exactly one 1.
     """
+    for name in columns:
+        dtype = frame[name].dtype
+        if not dtype.is_numeric() and dtype not in (pl.Boolean, pl.Null, pl.String):
+            raise FmfairError(f"y_true: column {name!r} has the type {dtype}; one-hot columns hold 0 and 1")
     ones = frame.select(cs.by_name(*columns).cast(pl.Float64, strict=False).fill_nan(None))
     missing = ones.select(pl.all_horizontal(pl.all().is_null())).to_series()
     bad = (

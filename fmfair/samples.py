@@ -159,7 +159,12 @@ def _check_repeats(table: pl.DataFrame, source: pl.LazyFrame, columns: Columns, 
     """A sample may occur once per by-key; otherwise rows of several models are pooled without anybody noticing."""
     if columns.sample_id is None or columns.cluster is not None:
         return
-    keys = pl.DataFrame([numbers, table[columns.sample_id].alias("id")]).drop_nulls("id")
+    ids = table[columns.sample_id]
+    if ids.dtype.is_nested() or ids.dtype == pl.Object:
+        raise FmfairError(
+            f"sample_id: column {columns.sample_id!r} has the type {ids.dtype}; an id must be a number, text or date"
+        )
+    keys = pl.DataFrame([numbers, ids.alias("id")]).drop_nulls("id")
     repeated = keys.height - keys.n_unique()
     if repeated:
         example = keys.filter(keys.is_duplicated())["id"][0]
