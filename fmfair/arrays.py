@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from fmfair.convert import column, from_arrow, plain_errors
+from fmfair.convert import column, from_arrow, is_a, plain_errors
 from fmfair.errors import FmfairError, Problems, listing, plural
 
 # What one argument holds: one value per sample, or (also when there is only one) the columns of a table or matrix.
 # A column that came without a name is called "".
-Columns: TypeAlias = pl.Series | list[pl.Series]
+OneOrMore: TypeAlias = pl.Series | list[pl.Series]
 
 
 @dataclass(frozen=True)
@@ -197,11 +197,6 @@ def _own_names(columns: list[pl.Series]) -> list[str] | None:
     return names if len(set(names) - {""}) == len(names) > 1 else None
 
 
-def _is(value: Any, package: str, *classes: str) -> bool:
-    """Whether the value is one of these classes of a package, without importing the package."""
-    return any(c.__name__ in classes and c.__module__.split(".")[0] == package for c in type(value).__mro__)
-
-
 class _Reader:
     """Reads the value of one argument. Attributes keep the order of categories and may mix kinds, as text."""
 
@@ -209,12 +204,12 @@ class _Reader:
         self.argument = argument
         self.attribute = attribute
 
-    def read(self, value: Any) -> Columns:
+    def read(self, value: Any) -> OneOrMore:
         if isinstance(value, pl.DataFrame | pl.LazyFrame):
             return [self.part(c.name).tidy(c) for c in value.lazy().collect().get_columns()]
         if isinstance(value, pl.Series):
             return self.series(value)
-        if _is(value, "pandas", "DataFrame", "Series", "Index", "ExtensionArray"):
+        if is_a(value, "pandas", "DataFrame", "Series", "Index", "ExtensionArray"):
             return self.pandas(value)
         if hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__"):
             return self.arrow(value)
@@ -246,7 +241,7 @@ class _Reader:
         got = f"the text {value!r}" if isinstance(value, str) else f"a value of type {type(value).__name__}"
         raise FmfairError(f"{self.argument} must hold one value per sample (a list, array or column), got {got}")
 
-    def series(self, values: pl.Series) -> Columns:
+    def series(self, values: pl.Series) -> OneOrMore:
         if isinstance(values.dtype, pl.Struct):
             return [self.part(field.name).tidy(field) for field in values.struct.unnest().get_columns()]
         if isinstance(values.dtype, pl.List | pl.Array):
@@ -269,7 +264,7 @@ class _Reader:
             return values
         raise FmfairError(f"{self.argument} must hold numbers, booleans, text or dates, got {dtype}")
 
-    def numpy(self, array: np.ndarray[Any, Any]) -> Columns:
+    def numpy(self, array: np.ndarray[Any, Any]) -> OneOrMore:
         if array.dtype.names and array.ndim == 1:
             return [self.part(name).read_one(array[name]).alias(name) for name in array.dtype.names]
         if array.ndim == 2:
@@ -284,10 +279,10 @@ class _Reader:
             return self.items(array.tolist())  # masked entries come out as None
         return self.tidy(pl.Series(array.astype(np.float64) if kind == "f" else array))
 
-    def pandas(self, value: Any) -> Columns:
-        if _is(value, "pandas", "MultiIndex"):
+    def pandas(self, value: Any) -> OneOrMore:
+        if is_a(value, "pandas", "MultiIndex"):
             value = value.to_frame(index=False)
-        if _is(value, "pandas", "DataFrame"):
+        if is_a(value, "pandas", "DataFrame"):
             names = list(value.columns)
             if not self.attribute and names == list(range(len(names))):
                 names = [None] * len(names)  # default column numbers name no class
@@ -301,21 +296,21 @@ class _Reader:
         name = getattr(value, "name", None)
         return found.alias("" if name is None else str(name)) if isinstance(found, pl.Series) else found
 
-    def arrow(self, value: Any) -> Columns:
+    def arrow(self, value: Any) -> OneOrMore:
         schema = getattr(value, "schema", None)
-        names = value.columns if _is(value, "duckdb", "DuckDBPyRelation") else getattr(schema, "names", None)
+        names = value.columns if is_a(value, "duckdb", "DuckDBPyRelation") else getattr(schema, "names", None)
         if names is None:
             return self.series(column(value, self.argument, "the arguments").alias(""))
         _check_distinct("attribute" if self.attribute else "column", names)
         return self.read(from_arrow(value, self.argument))
 
-    def items(self, items: list[Any]) -> Columns:
+    def items(self, items: list[Any]) -> OneOrMore:
         """A list of values, or of rows of values."""
         if len(kinds := set(map(type, items)) - {type(None)}) == 1 and kinds <= {bool, float, str}:
             return self.tidy(pl.Series(items))  # the usual lists, quickly
         if not any(isinstance(item, list | tuple) or getattr(item, "shape", ()) for item in items):
             return self.cells(items)
-        if any(isinstance(item, pl.Series) or _is(item, "pandas", "Series") for item in items):
+        if any(isinstance(item, pl.Series) or is_a(item, "pandas", "Series") for item in items):
             raise FmfairError(f"{self.argument} is a list of columns; give a data frame or {{name: column}}")
         rows = [self.as_array(item) if getattr(item, "shape", ()) else item for item in items]
         shapes = [np.shape(row) for row in rows]
@@ -325,7 +320,7 @@ class _Reader:
             raise FmfairError(f"{self.argument} has rows of different shapes: {found}")
         return self.numpy(np.array(rows, dtype=object))
 
-    def cells(self, items: list[Any]) -> Columns:
+    def cells(self, items: list[Any]) -> OneOrMore:
         """A list of single values; only attributes may mix text with other kinds."""
         items = [_unwrapped(item) for item in items]
         found = column(items, self.argument, "the arguments").alias("")
@@ -355,7 +350,7 @@ def _paired(given: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
     def place(label: str, value: Any) -> Any:
         if isinstance(value, Mapping):
             return {name: place(f"{label}[{name!r}]", item) for name, item in value.items()}
-        if not _is(value, "pandas", "Series", "DataFrame"):
+        if not is_a(value, "pandas", "Series", "DataFrame"):
             return value
         for reference, index in references.items():
             if len(value.index) == len(index):  # else an error about lengths follows
@@ -383,7 +378,7 @@ def _order(label: str, value: Any, reference: str, index: Any, notes: list[str])
     n_shared = int((order >= 0).sum())
     unclear = "so it is unclear which samples belong together; to pair by label, pass"
     by_position = f"to pair by position, pass {label}.to_numpy()"
-    if _is(value, "pandas", "DataFrame"):
+    if is_a(value, "pandas", "DataFrame"):
         by_position += f" or, to keep its column names, {label}.set_axis({reference}.index)"
     if 0 < n_shared < len(index):
         overlap = f"{n_shared} of the {len(index)} index labels of {label} are also in the index of {reference}"

@@ -45,7 +45,16 @@ def plain_errors(doing: str) -> Iterator[None]:
 
 def library(value: object) -> str:
     """The top-level module that defines the type of a value, such as `pandas`: known without importing it."""
-    return type(value).__module__.split(".")[0].lstrip("_")
+    return _package(type(value))
+
+
+def is_a(value: object, package: str, *classes: str) -> bool:
+    """Whether a value is of one of these classes of a package, or of one derived from it: without importing it."""
+    return any(c.__name__ in classes and _package(c) == package for c in type(value).__mro__)
+
+
+def _package(kind: type) -> str:
+    return kind.__module__.split(".")[0].lstrip("_")
 
 
 def refuse_duplicates(names: Iterable[str], where: str) -> None:
@@ -204,9 +213,9 @@ def _arrow_column(values: Any, name: str) -> pl.Series:
 
 def _enum(levels: Sequence[Any], codes: pl.Series, name: str) -> pl.Series:
     """The levels at the positions `codes`, as an Enum of their texts."""
-    texts = [None if _is_missing(v) else text_of(_plain(v)) for v in levels]
+    texts = [None if is_missing(v) else text_of(_plain(v)) for v in levels]
     known = list(dict.fromkeys(t for t in texts if t is not None))
-    if len(known) < len({(type(v), v) for v in levels if not _is_missing(v)}):
+    if len(known) < len({(type(v), v) for v in levels if not is_missing(v)}):
         raise ValueError(f"different categories print alike: {listing(levels)}; rename one of them")
     return pl.Series(name, texts, dtype=pl.String).gather(codes).cast(pl.Enum(known))
 
@@ -215,7 +224,8 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, (np.bool_, np.number, np.str_)) else value
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Whether a single value is None, NaN, or the NA or NaT of pandas."""
     return (
         value is None
         or type(value).__name__ in ("NAType", "NaTType")
@@ -241,7 +251,7 @@ def _kind(value: object) -> str:
 
 def _from_values(values: Sequence[Any], name: str) -> pl.Series:
     """A list of Python values of one or several types; every kind of missing value is null."""
-    clean = [None if _is_missing(v) else _plain(v) for v in values]
+    clean = [None if is_missing(v) else _plain(v) for v in values]
     kinds = {_kind(v) for v in clean if v is not None}
     if kinds == {"bool"}:
         return pl.Series(name, clean, dtype=pl.Boolean)

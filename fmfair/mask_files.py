@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fmfair.convert import is_missing, library
 from fmfair.errors import FmfairError
 
 Array = npt.NDArray[Any]
@@ -42,7 +42,7 @@ def mask_list(masks: Any, name: str) -> list[Any]:
         raise FmfairError(f"{expected}, got {got}")
     if isinstance(masks, (list, tuple)):
         items = list(masks)
-    elif type(masks).__module__.split(".")[0] in ("pandas", "polars") and hasattr(masks, "to_list"):
+    elif library(masks) in ("pandas", "polars") and hasattr(masks, "to_list"):
         items = masks.to_list()
     else:
         try:
@@ -93,7 +93,7 @@ def load_mask(mask: Any, *, base: str | os.PathLike[str] | None = None, squeeze:
         UnusableMaskError: If it is missing, cannot be read, is no array of numbers, or has no pixels.
         FmfairError: If the package that reads such files is not installed.
     """
-    if _is_missing(mask):
+    if is_missing(mask) or (isinstance(mask, str) and not mask):
         raise UnusableMaskError("is missing")
     array = read_mask(Path(base or "", mask)) if is_path(mask) else as_array(mask)
     if array.ndim == 0:
@@ -172,12 +172,6 @@ def _optional(module: str) -> Any:
     except ImportError:
         package = "pillow" if module.startswith("PIL") else module
         raise FmfairError(f'reading these mask files needs {package}: pip install "fmfair[masks]"') from None
-
-
-def _is_missing(mask: Any) -> bool:
-    if mask is None or (isinstance(mask, str) and not mask):
-        return True
-    return type(mask).__name__ in ("NAType", "NaTType") or (isinstance(mask, float) and math.isnan(mask))
 
 
 def _first_line(error: Exception) -> str:

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import polars as pl
 import polars.selectors as cs
 
-from fmfair.convert import from_arrow, from_mapping, from_pandas, plain_errors
+from fmfair.convert import from_arrow, from_mapping, from_pandas, is_a, plain_errors
 from fmfair.errors import FmfairError, Problems, listing, near
 from fmfair.formats import FORMATS, Format, format_of, scan_file, typed
 
@@ -65,7 +65,7 @@ def scan(source: Any, *, name: str = "the table") -> pl.LazyFrame:
         return _scan_path(os.fspath(source))
     if isinstance(source, Mapping):
         return from_mapping(source, name).lazy()
-    if _is(source, "pandas", "DataFrame"):
+    if is_a(source, "pandas", "DataFrame"):
         return from_pandas(source, name).lazy()
     if any(hasattr(source, mark) for mark in ARROW_MARKS) and not type(source).__name__.endswith(("Series", "Array")):
         return from_arrow(source, name).lazy()
@@ -118,11 +118,6 @@ def collect(frame: pl.LazyFrame, columns: Sequence[str], name: str = "the table"
     with plain_errors(f"read {name}"):
         # Not by text or pl.col, which expand names such as `*` and `^...$`.
         return frame.select(cs.by_name(*wanted) if wanted else []).collect()
-
-
-def _is(source: object, package: str, name: str) -> bool:
-    """Whether the object is of this class of a package or a class derived from it, without importing the package."""
-    return any(c.__name__ == name and c.__module__.split(".")[0] == package for c in type(source).__mro__)
 
 
 def _scan_path(source: str) -> pl.LazyFrame:
