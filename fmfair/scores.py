@@ -200,9 +200,10 @@ def class_position(columns: Sequence[str], seen: Sequence[Any], positive: Any, g
         FmfairError: The labels and the columns do not tell.
     """
     if given is not None:
-        double = sorted({_number_text(c) for c in given if [_number_text(g) for g in given].count(_number_text(c)) > 1})
+        texts = [_number_text(c) for c in given]
+        double = sorted({text for text in texts if texts.count(text) > 1})
         if double:
-            raise FmfairError(f"classes= names {listing(double)} twice; name each class once, in the order of the columns")
+            raise FmfairError(f"classes= names {listing(double)} twice; name each class once, in the columns' order")
         if len(given) != len(columns):
             raise FmfairError(f"classes= names {len(given)} classes, but y_score has {len(columns)} columns")
         return _index(given, positive if positive is not None else 1, "classes=")
