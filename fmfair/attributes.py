@@ -11,6 +11,7 @@ import polars as pl
 
 from fmfair.binning import bin_codes
 from fmfair.columns import normalise
+from fmfair.convert import text_of
 from fmfair.errors import FmfairError, listing, plural
 from fmfair.notes import Notes
 from fmfair.options import Options
@@ -138,13 +139,7 @@ def _check_distinct(counts: pl.Series, name: str) -> None:
 
 def group_names(levels: pl.Series) -> list[str]:
     """The text that names each value: 1.0 is `1`, booleans `True` and `False`, dates ISO."""
-    if levels.dtype == pl.Boolean:
-        return ["True" if v else "False" for v in levels]
-    if levels.dtype.is_float():
-        return [str(int(v)) if float(v).is_integer() else repr(float(v)) for v in levels.cast(pl.Float64)]
-    if levels.dtype.is_temporal() and levels.dtype != pl.Duration:
-        return [v.isoformat() for v in levels]
-    return [str(v) for v in levels]
+    return [text_of(v) for v in levels]
 
 
 def natural_order(names: Sequence[str]) -> list[str]:
