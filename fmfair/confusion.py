@@ -72,15 +72,15 @@ def _sums(blocks: Blocks, name: str, start: Positions, at: Positions, end: Posit
     return np.where(at > start, running[at], 0.0), np.where(end > start, running[end], 0.0)
 
 
-def confusion_of_decisions(frame: pl.DataFrame, grouping: Grouping) -> pl.DataFrame:
-    """The counts of decisions already made, in the columns of `confusion_at`; `t` is NULL-safe and sorts last."""
+def confusion_of_decisions(frame: pl.DataFrame, grouping: Grouping, cells: pl.DataFrame) -> pl.DataFrame:
+    """The counts of decisions already made in the cells, in the columns of `confusion_at`; they come after all cuts."""
     y, pred = pl.col("y") == 1, pl.col("pred") == 1
     amount = pl.col("weight") if "weight" in frame.columns else pl.lit(1, pl.Int64)
 
     def count(cases: pl.Expr) -> pl.Expr:
         return pl.when(cases).then(amount).otherwise(0).sum()
 
-    return (
+    found = (
         frame.lazy()
         .with_columns(cell=grouping.cell())
         .drop_nulls("cell")
@@ -92,13 +92,17 @@ def confusion_of_decisions(frame: pl.DataFrame, grouping: Grouping) -> pl.DataFr
             tn=count(~y & ~pred),
             n_pred_pos=pred.sum().cast(pl.Int64),
         )
+    )
+    return (
+        cells.lazy()
+        .join(found, on="cell", how="left", maintain_order="left")
         .select(
             "cell",
             pl.lit(DECIDED_T, pl.UInt32).alias("t"),
             pl.lit(None, pl.Float64).alias("threshold"),
             pl.lit(DECIDED).alias("threshold_rule"),
             pl.lit(None, pl.String).alias("why"),
-            *("tp", "fp", "fn", "tn", "n_pred_pos"),
+            pl.col("tp", "fp", "fn", "tn", "n_pred_pos").fill_null(0),
         )
         .collect()
     )

@@ -22,7 +22,7 @@ from fmfair.notes import Notes
 from fmfair.options import Options
 from fmfair.samples import Samples
 from fmfair.score_bins import bin_table
-from fmfair.thresholds import DECIDED, DECIDED_T, as_number, threshold_table, undefined_thresholds
+from fmfair.thresholds import as_number, threshold_table, undefined_thresholds
 
 # What identifies a measured cell: the grouping (its position in the list) and the cell's number.
 CELL = ("grouping", "cell")
@@ -102,7 +102,7 @@ class Engine:
         if any(m.family == "fitted" for m in self.metrics) and "bce" in self.frame.columns:
             stats = stats.join(fit_cells(self.frame, grouping), on="cell", how="left", maintain_order="left")
         if "pred" in self.frame.columns:
-            confusions.append(_with_empty_cells(confusion_of_decisions(self.frame, grouping), stats))
+            confusions.append(confusion_of_decisions(self.frame, grouping, wanted))
         counts = pl.col("tp", "fp", "fn", "tn").cast(pl.Float64)
         confusion = pl.concat([c.with_columns(counts) for c in confusions])
         return stats, confusion
@@ -185,21 +185,6 @@ _NO_CONFUSION = pl.DataFrame(
         "n_pred_pos": pl.Int64,
     }
 )
-
-
-def _with_empty_cells(decided: pl.DataFrame, stats: pl.DataFrame) -> pl.DataFrame:
-    """Counts of decisions have no row for a cell without samples; it is listed with zeros all the same."""
-    empty = stats.select("cell").join(decided, on="cell", how="anti")
-    counts = {name: dtype for name, dtype in decided.schema.items() if name in ("tp", "fp", "fn", "tn", "n_pred_pos")}
-    zeros = empty.select(
-        "cell",
-        pl.lit(DECIDED_T, pl.UInt32).alias("t"),
-        pl.lit(None, pl.Float64).alias("threshold"),
-        pl.lit(DECIDED).alias("threshold_rule"),
-        pl.lit(None, pl.String).alias("why"),
-        *(pl.lit(0, dtype).alias(name) for name, dtype in counts.items()),
-    )
-    return pl.concat([decided, zeros])
 
 
 def long_table(measured: Measured, metrics: Sequence[Metric], *, probability: bool, scored: bool) -> pl.DataFrame:
