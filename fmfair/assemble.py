@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import polars as pl
 
@@ -11,7 +10,6 @@ from fmfair.columns import GAPS, GROUPS, OVERALL
 from fmfair.errors import FmfairError, listing
 from fmfair.gaps import compare
 from fmfair.groupings import Grouping, groupings, join_parts
-from fmfair.metrics.metric import Metric
 from fmfair.notes import Notes
 from fmfair.options import Options
 from fmfair.samples import Samples
@@ -21,20 +19,10 @@ from fmfair.summary import summarise
 Measure = Callable[[Sequence[Grouping], Sequence[pl.DataFrame]], pl.DataFrame]
 
 
-@dataclass(frozen=True)
-class Frames:
-    """The result frames as the report shows them."""
-
-    summary: pl.DataFrame
-    groups: pl.DataFrame
-    gaps: pl.DataFrame
-    overall: pl.DataFrame
-
-
 def build_frames(
-    samples: Samples, metrics: Sequence[Metric], options: Options, notes: Notes, task: str, measure: Measure
-) -> Frames:
-    """Disaggregate, then compare."""
+    samples: Samples, options: Options, notes: Notes, task: str, measure: Measure
+) -> dict[str, pl.DataFrame]:
+    """The result frames as the report shows them: disaggregate, then compare."""
     divided = groupings(samples.attributes, options.intersections)
     scopes = [g.all_rows(samples.incomplete) for g in divided]
     wholes = list(dict.fromkeys([Grouping(), *scopes]))
@@ -47,19 +35,19 @@ def build_frames(
         schema={"number": pl.UInt32, "grouping": pl.UInt32},
     )
     present = whole_of.join(undivided, on="grouping").drop("grouping").rename({"number": "grouping"})
-    gaps = compare(groups, present, metrics, 2 if options.conventions.empty_below_two_groups else 1)
+    gaps = compare(groups, present, options.metrics, 2 if options.conventions.empty_below_two_groups else 1)
     overall = undivided.filter(pl.col("grouping") == len(divided)).sort("by", "order", "t")
     _note_small_groups(groups, options, notes)
     names = {
         "attribute": pl.Series([g.attribute for g in divided], dtype=pl.String),
         "attribute_parts": pl.Series([g.attribute_parts for g in divided], dtype=pl.List(pl.String)),
     }
-    return Frames(
-        summary=_public(summarise(groups, gaps, present, options, task), samples, None, names),
-        groups=_public(groups, samples, GROUPS, names),
-        gaps=_public(gaps, samples, GAPS, names),
-        overall=_public(overall, samples, OVERALL, {}),
-    )
+    return {
+        "summary": _public(summarise(groups, gaps, present, options, task), samples, None, names),
+        "groups": _public(groups, samples, GROUPS, names),
+        "gaps": _public(gaps, samples, GAPS, names),
+        "overall": _public(overall, samples, OVERALL, {}),
+    }
 
 
 def _group_values(

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from fmfair import readers
-from fmfair.assemble import build_frames
+from fmfair.assemble import Measure, build_frames
 from fmfair.groupings import Grouping
 from fmfair.join import join_metadata
 from fmfair.longtable import widen
@@ -159,8 +159,8 @@ def read_source(frame: Any, metadata: Any, on: str | tuple[str, str] | None, not
 
 
 def report_of(samples: Samples, columns: Columns, options: Options, notes: Notes) -> Report:
-    """The report of prepared samples."""
-    engine = Engine(samples, options.metrics, options, notes)
+    """The report of the samples of a classification."""
+    engine = Engine(samples, options, notes)
     scale = samples.scale
 
     def measure(groupings: Sequence[Grouping], listed: Sequence[pl.DataFrame]) -> pl.DataFrame:
@@ -168,12 +168,12 @@ def report_of(samples: Samples, columns: Columns, options: Options, notes: Notes
         probability = scale is not None and scale.is_probability
         return long_table(measured, options.metrics, probability=probability, scored=scale is not None)
 
-    frames = build_frames(samples, options.metrics, options, notes, "classification", measure)
-    return Report(
-        summary=frames.summary,
-        groups=frames.groups,
-        gaps=frames.gaps,
-        overall=frames.overall,
-        notes=tuple(notes),
-        metadata=describe("classification", samples, columns, options, options.metrics),
-    )
+    return make_report("classification", samples, columns, options, notes, measure)
+
+
+def make_report(
+    task: str, samples: Samples, columns: Columns, options: Options, notes: Notes, measure: Measure
+) -> Report:
+    """The report of either task, from the samples and what measures their cells."""
+    frames = build_frames(samples, options, notes, task, measure)
+    return Report(**frames, notes=tuple(notes), metadata=describe(task, samples, columns, options))

@@ -48,10 +48,10 @@ class Measured:
 class Engine:
     """Measures one grouping after another on the same samples."""
 
-    def __init__(self, samples: Samples, metrics: Sequence[Metric], options: Options, notes: Notes) -> None:
+    def __init__(self, samples: Samples, options: Options, notes: Notes) -> None:
         self.notes = notes
         self.options = options
-        self.metrics = metrics
+        self.metrics = options.metrics
         self.n_by = samples.by.height
         self.by = samples.by
         self.samples = samples

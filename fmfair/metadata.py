@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from fmfair.metrics.metric import Metric
 from fmfair.options import Options
 from fmfair.roles import Columns
 from fmfair.samples import Samples
 
 
-def describe(
-    task: str, samples: Samples, columns: Columns, options: Options, metrics: Sequence[Metric]
-) -> dict[str, Any]:
+def describe(task: str, samples: Samples, columns: Columns, options: Options) -> dict[str, Any]:
     """The report's metadata, of plain values only."""
     intersections = options.intersections
     facts: dict[str, Any] = {
@@ -26,7 +22,7 @@ def describe(
         "intersections": intersections if isinstance(intersections, int | str) else [list(i) for i in intersections],
         "min_group_size": options.min_group_size,
         "missing_groups": options.missing_groups,
-        "metrics": [m.name for m in metrics],
+        "metrics": [m.name for m in options.metrics],
         "columns": {
             "y_true": list(columns.y_true),
             "y_score": list(columns.y_score),

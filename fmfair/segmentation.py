@@ -10,12 +10,10 @@ from typing import Any
 import polars as pl
 
 from fmfair import masks, readers
-from fmfair.assemble import build_frames
 from fmfair.errors import FmfairError, plural
-from fmfair.evaluation import read_source
+from fmfair.evaluation import make_report, read_source
 from fmfair.groupings import Grouping
 from fmfair.longtable import widen
-from fmfair.metadata import describe
 from fmfair.metrics.metric import Metric
 from fmfair.metrics.registry import REGISTRY
 from fmfair.notes import Notes
@@ -173,24 +171,16 @@ def report_of_values(
 ) -> Report:
     """The report of a table with a value per sample and metric."""
     samples = value_samples(table, source, columns, options, notes)
-    metrics = tuple(REGISTRY[name] for name in columns.values)
+    options = replace(options, metrics=tuple(REGISTRY[name] for name in columns.values))
 
     def measure(groupings: Sequence[Grouping], listed: Sequence[pl.DataFrame]) -> pl.DataFrame:
         parts = [
-            _measured(samples, metrics, grouping, cells).with_columns(grouping=pl.lit(i, pl.UInt32))
+            _measured(samples, options.metrics, grouping, cells).with_columns(grouping=pl.lit(i, pl.UInt32))
             for i, (grouping, cells) in enumerate(zip(groupings, listed, strict=True))
         ]
         return pl.concat(parts)
 
-    frames = build_frames(samples, metrics, options, notes, "segmentation", measure)
-    return Report(
-        summary=frames.summary,
-        groups=frames.groups,
-        gaps=frames.gaps,
-        overall=frames.overall,
-        notes=tuple(notes),
-        metadata=describe("segmentation", samples, columns, options, metrics),
-    )
+    return make_report("segmentation", samples, columns, options, notes, measure)
 
 
 def _measured(samples: Samples, metrics: Sequence[Metric], grouping: Grouping, cells: pl.DataFrame) -> pl.DataFrame:
