@@ -12,7 +12,6 @@ from fmfair.options import Bins, Intersections, Options, Threshold, check_option
 from fmfair.report import Report
 from fmfair.roles import Columns
 from fmfair.samples import classification_samples
-from fmfair.thresholds import check_thresholds
 
 
 def evaluate_arrays(  # noqa: PLR0913 - the public door; everything behind it takes Options
@@ -90,7 +89,6 @@ def evaluate_arrays(  # noqa: PLR0913 - the public door; everything behind it ta
         missing_values=missing_values,
         conventions=conventions,
     )
-    check_thresholds(options.thresholds, options.conventions)
     notes = Notes()
     table = from_arrays(
         y_true=y_true,

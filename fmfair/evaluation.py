@@ -19,7 +19,6 @@ from fmfair.options import Bins, Intersections, Options, Threshold, check_option
 from fmfair.report import Report
 from fmfair.roles import Columns, find_columns
 from fmfair.samples import Samples, classification_samples
-from fmfair.thresholds import check_thresholds
 
 
 def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Options
@@ -126,7 +125,6 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
         missing_values=missing_values,
         conventions=conventions,
     )
-    check_thresholds(options.thresholds, options.conventions)
     given = {
         "y_true": y_true,
         "y_score": y_score,

@@ -19,10 +19,10 @@ from fmfair.groupings import Grouping
 from fmfair.metrics.formula import to_expr
 from fmfair.metrics.metric import NOT_A_PROBABILITY, Metric
 from fmfair.notes import Notes
-from fmfair.options import Options
+from fmfair.options import Options, as_number
 from fmfair.samples import Samples
 from fmfair.score_bins import bin_table
-from fmfair.thresholds import as_number, threshold_table, undefined_thresholds
+from fmfair.thresholds import threshold_table, undefined_thresholds
 
 # What identifies a measured cell: the grouping (its position in the list) and the cell's number.
 CELL = ("grouping", "cell")

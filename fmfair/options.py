@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
@@ -15,6 +17,9 @@ from fmfair.metrics.registry import CLASSIFICATION, requested
 Bins = Mapping[str, int | Sequence[float]]
 Threshold = float | str | Mapping[Any, float]
 Intersections = int | Literal["all"] | Sequence[Sequence[str]]
+
+# The rule for a sensitivity or a specificity, such as `tpr=0.9`.
+AT_LEAST = re.compile(r"(tpr|tnr)\s*=\s*(\S+)")
 
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "score_type": ("auto", "probability", "logit", "rank"),
@@ -66,6 +71,8 @@ def check_options(
         found["metrics"] = requested(metrics, among)
     with problems.collecting():
         found["conventions"] = conventions_named(conventions)
+    found["thresholds"] = _as_thresholds(thresholds)
+    _check_thresholds(found["thresholds"], found.get("conventions", STANDARD), problems)
     size = others.get("min_group_size", 0)
     if not isinstance(size, int) or isinstance(size, bool) or size < 0:
         problems.add(f"min_group_size={size!r} is not a whole number of rows, 0 or more")
@@ -81,7 +88,6 @@ def check_options(
         # A whole number of any library is a number of quantiles.
         bins={name: int(wanted) if isinstance(wanted, Integral) else wanted for name, wanted in bins.items()},
         classes=None if classes is None else tuple(classes),
-        thresholds=_as_thresholds(thresholds),
         **found,
         **others,
     )
@@ -99,6 +105,39 @@ def _as_thresholds(thresholds: Any) -> tuple[Threshold, ...]:
     if isinstance(thresholds, str | float | int | Mapping) or not isinstance(thresholds, Iterable):
         return (thresholds,)
     return tuple(thresholds)
+
+
+def _check_thresholds(wanted: tuple[Threshold, ...], conventions: Conventions, problems: Problems) -> None:
+    """Each is a number, a mapping or a known rule; whether a mapping fits is seen when the by-keys are known."""
+    for item in wanted:
+        if isinstance(item, Mapping) or as_number(item) is not None:
+            continue
+        if not isinstance(item, str) or not _is_rule(item):
+            problems.add(
+                f"threshold {item!r} is not understood; give a finite number, a mapping from by-key to number, "
+                "'best_f1', 'youden', 'tpr=0.9' or 'tnr=0.95'"
+            )
+        elif conventions.smoothed_f1 and item != "best_f1":
+            problems.add(f"threshold {item!r}: the FairMedFM conventions know numbers and 'best_f1' only")
+
+
+def _is_rule(text: str) -> bool:
+    match = AT_LEAST.fullmatch(text)
+    if match is None:
+        return text in ("best_f1", "youden")
+    share = as_number(match.group(2))
+    return share is not None and 0.0 <= share <= 1.0
+
+
+def as_number(item: Any) -> float | None:
+    """The threshold as a finite number, also from text such as `0.35`; None when it is not one."""
+    if isinstance(item, Mapping | bool):
+        return None
+    try:
+        value = float(item)
+    except (TypeError, ValueError):
+        return None
+    return value if math.isfinite(value) else None
 
 
 def _check_intersections(value: Any, problems: Problems) -> None:

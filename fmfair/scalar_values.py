@@ -19,7 +19,6 @@ from fmfair.options import check_options
 from fmfair.report import Report
 from fmfair.roles import Columns
 from fmfair.segmentation import report_of_values, with_overlap
-from fmfair.thresholds import check_thresholds
 
 # The metrics that a named statistic is made of.
 _PARTS: Mapping[str, tuple[str, ...]] = {"equal_opportunity": ("tpr",), "equalized_odds": ("tpr", "tnr")}
@@ -49,7 +48,6 @@ def classification_value(
     parts = _PARTS.get(metric, (metric,))
     notes = Notes()
     checked = check_options(metrics=parts, **options)
-    check_thresholds(checked.thresholds, checked.conventions)
     table = from_arrays(**arrays, sensitive_features=sensitive_features, notes=notes)
     pairing = list(notes)
     checked = check_options(metrics=parts, intersections=_combined(table.attributes), **options)

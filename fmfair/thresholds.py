@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -13,7 +11,7 @@ from fmfair.blocks import Blocks
 from fmfair.conventions import Conventions
 from fmfair.errors import FmfairError, listing
 from fmfair.metrics.metric import NOT_A_PROBABILITY
-from fmfair.options import Threshold
+from fmfair.options import AT_LEAST, Threshold, as_number
 
 FIXED = "fixed"
 DECIDED = "y_pred"
@@ -22,7 +20,6 @@ DECIDED_T = 2**32 - 1
 _SMOOTHING = 1e-8
 # Weights are summed in one order for a cut and another for the whole: equal shares may differ in the last digits.
 _SLACK = 1e-12
-_AT_LEAST = re.compile(r"(tpr|tnr)\s*=\s*(\S+)")
 
 
 def threshold_table(
@@ -41,7 +38,7 @@ def threshold_table(
         `cut` (the lowest rank that counts as positive, NULL with the threshold) and `why` (the reason for a NULL).
 
     Raises:
-        FmfairError: A rule is not known, or a mapping lacks a by-key.
+        FmfairError: A mapping lacks a by-key, or names one that does not occur.
     """
     parts = []
     for t, item in enumerate(wanted):
@@ -65,43 +62,6 @@ def undefined_thresholds(n_by: int, value: float) -> pl.DataFrame:
         why=pl.lit(NOT_A_PROBABILITY),
         t=pl.lit(0, pl.UInt32),
     )
-
-
-def as_number(item: Any) -> float | None:
-    """The threshold as a finite number, also from text such as `0.35`; None when it is not one."""
-    if isinstance(item, Mapping | bool):
-        return None
-    try:
-        value = float(item)
-    except (TypeError, ValueError):
-        return None
-    return value if math.isfinite(value) else None
-
-
-def check_thresholds(wanted: tuple[Threshold, ...], conventions: Conventions) -> None:
-    """Refuse what is neither a number, a mapping nor a known rule.
-
-    Raises:
-        FmfairError: Names the threshold and lists the rules.
-    """
-    for item in wanted:
-        if isinstance(item, Mapping) or as_number(item) is not None:
-            continue
-        if not isinstance(item, str) or not _known(item):
-            raise FmfairError(
-                f"threshold {item!r} is not understood; give a finite number, a mapping from by-key to number, "
-                "'best_f1', 'youden', 'tpr=0.9' or 'tnr=0.95'"
-            )
-        if conventions.smoothed_f1 and item != "best_f1":
-            raise FmfairError(f"threshold {item!r}: the FairMedFM conventions know numbers and 'best_f1' only")
-
-
-def _known(rule: str) -> bool:
-    match = _AT_LEAST.fullmatch(rule)
-    if match is None:
-        return rule in ("best_f1", "youden")
-    share = as_number(match.group(2))
-    return share is not None and 0.0 <= share <= 1.0
 
 
 def _per_by_key(mapping: Mapping[Any, float], by: pl.DataFrame) -> list[float | None]:
@@ -168,7 +128,7 @@ def _chosen_rank(rule: str, conventions: Conventions, *, weighted: bool) -> pl.E
     tp, fp = pos.cum_sum(reverse=True), neg.cum_sum(reverse=True)
     fn, tn = pos.cum_sum() - pos, neg.cum_sum() - neg
     slack = _SLACK if weighted else 0.0
-    match = _AT_LEAST.fullmatch(rule)
+    match = AT_LEAST.fullmatch(rule)
     if match:
         share = float(match.group(2)) - slack
         # The denominators are columns: Polars divides by a single number by multiplying with its reciprocal, and
