@@ -12,6 +12,7 @@ import polars as pl
 
 from fmfair.convert import column, from_arrow, is_a, plain_errors
 from fmfair.errors import FmfairError, Problems, listing, plural
+from fmfair.notes import Notes
 
 # What one argument holds: one value per sample, or (also when there is only one) the columns of a table or matrix.
 # A column that came without a name is called "".
@@ -45,7 +46,7 @@ def from_arrays(
     values: Any = None,
     sensitive_features: Any,
     sample_weight: Any = None,
-    notes: list[str],
+    notes: Notes,
     values_name: str = "values",
 ) -> ArrayTable:
     """One Polars frame from arrays that hold one value per sample.
@@ -72,11 +73,12 @@ def from_arrays(
             zero; two attributes share a name; or it is unclear how pandas indexes are meant to pair.
 
     Examples:
-        >>> table = from_arrays(y_true=[0, 1], y_score=[0.2, 0.9], sensitive_features={"sex": ["F", None]}, notes=[])
+        >>> notes = Notes()
+        >>> table = from_arrays(y_true=[0, 1], y_score=[0.2, 0.9], sensitive_features={"sex": ["F", None]}, notes=notes)
         >>> table.frame.rows(), table.attributes
         ([(0, 0.2, 'F'), (1, 0.9, None)], ['sex'])
 
-        >>> from_arrays(y_true=[0, 1], y_score=[0.5], sensitive_features=["a", "b"], notes=[])
+        >>> from_arrays(y_true=[0, 1], y_score=[0.5], sensitive_features=["a", "b"], notes=notes)
         Traceback (most recent call last):
         ...
         fmfair.errors.FmfairError: lengths differ: y_true 2, y_score 1, sensitive_features 2; give one value per sample
@@ -343,7 +345,7 @@ def _unwrapped(item: Any) -> Any:
     return item
 
 
-def _paired(given: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
+def _paired(given: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
     """The arguments, with pandas inputs in the order of the first one whose index has the same labels."""
     references: dict[str, Any] = {}
 
@@ -364,7 +366,7 @@ def _paired(given: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
     return {argument: place(argument, value) for argument, value in given.items()}
 
 
-def _order(label: str, value: Any, reference: str, index: Any, notes: list[str]) -> np.ndarray[Any, Any] | None:
+def _order(label: str, value: Any, reference: str, index: Any, notes: Notes) -> np.ndarray[Any, Any] | None:
     """The rows of a pandas input in the order of the reference; None where the two share no index label."""
     own, as_it_is = value.index, np.arange(len(index))
     if own.equals(index):
@@ -372,7 +374,7 @@ def _order(label: str, value: Any, reference: str, index: Any, notes: list[str])
     if not (own.is_unique and index.is_unique):
         if not own.isin(index).any():
             return None
-        notes.append(f"{label} and {reference} are paired by position, because their index labels repeat")
+        notes.warn(f"{label} and {reference} are paired by position, because their index labels repeat")
         return as_it_is
     order: np.ndarray[Any, Any] = own.get_indexer(index)
     n_shared = int((order >= 0).sum())
@@ -388,5 +390,5 @@ def _order(label: str, value: Any, reference: str, index: Any, notes: list[str])
         if any(i.dtype.kind in "iu" and (np.asarray(i) == as_it_is).all() for i in (own, index)):
             same += ", and one has the default index 0, 1, 2, ..."
             raise FmfairError(f"{same}, {unclear} {label}.loc[{reference}.index]; {by_position}")
-        notes.append(f"{same}; they are paired by label, in the order of {reference}")
+        notes.warn(f"{same}; they are paired by label, in the order of {reference}")
     return order if n_shared else None

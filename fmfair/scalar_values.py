@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -15,7 +16,7 @@ from fmfair.errors import FmfairError
 from fmfair.groupings import join_parts
 from fmfair.metrics.registry import REGISTRY
 from fmfair.notes import Notes
-from fmfair.options import check_options
+from fmfair.options import Options, check_options
 from fmfair.report import Report
 from fmfair.roles import Columns
 from fmfair.segmentation import report_of_values, with_overlap
@@ -45,14 +46,11 @@ def classification_value(
 ) -> float:
     """A statistic of a metric across the groups, or across the combinations of several attributes."""
     metric, statistic = wanted
-    parts = _PARTS.get(metric, (metric,))
+    checked = check_options(metrics=_PARTS.get(metric, (metric,)), **options)
     notes = Notes()
-    checked = check_options(metrics=parts, **options)
     table = from_arrays(**arrays, sensitive_features=sensitive_features, notes=notes)
-    pairing = list(notes)
-    checked = check_options(metrics=parts, intersections=_combined(table.attributes), **options)
-    report = report_of_arrays(table, checked, notes)
-    return _number(report, metric, statistic, table.attributes, [*pairing, *notes.warnings])
+    report = report_of_arrays(table, _combined(checked, table.attributes), notes)
+    return _number(report, metric, statistic, table.attributes, notes.warnings)
 
 
 def segmentation_value(
@@ -61,16 +59,15 @@ def segmentation_value(
     """A statistic of the mean Dice across the groups, from Dice values or from masks."""
     if masks.given == (arrays["values"] is not None):
         raise FmfairError("give either dice, or both pred_masks and true_masks")
+    checked = check_options(among=(REGISTRY["dice"],), **options)
     notes = Notes()
-    known = check_options(among=(REGISTRY["dice"],), **options)
     arrays = dict(arrays)
     if masks.given:
-        indexed = Columns(values={})
         scored, columns = with_overlap(
             pl.DataFrame(),
-            indexed,
+            Columns(),
             (masks.pred, masks.true),
-            known,
+            checked,
             notes,
             label=masks.label,
             threshold=masks.threshold,
@@ -78,23 +75,21 @@ def segmentation_value(
             empty=masks.empty,
         )
         arrays["values"] = scored[columns.values["dice"]]
-    said = len(notes)
     table = from_arrays(**arrays, sensitive_features=sensitive_features, notes=notes, values_name="dice")
-    pairing = notes[said:]
-    known = check_options(among=(REGISTRY["dice"],), intersections=_combined(table.attributes), **options)
     columns = Columns(values={"dice": str(table.values)}, attributes=tuple(table.attributes), weight=table.weight)
-    report = report_of_values(table.frame, table.frame.lazy(), columns, known, notes)
-    return _number(report, "dice", statistic, table.attributes, [*pairing, *notes.warnings])
+    report = report_of_values(table.frame, table.frame.lazy(), columns, _combined(checked, table.attributes), notes)
+    return _number(report, "dice", statistic, table.attributes, notes.warnings)
 
 
-def _combined(attributes: Sequence[str]) -> Any:
-    return [tuple(attributes)] if len(attributes) > 1 else 1
+def _combined(options: Options, attributes: Sequence[str]) -> Options:
+    """The options with the one intersection of all attributes, where there are several."""
+    return replace(options, intersections=[tuple(attributes)]) if len(attributes) > 1 else options
 
 
 def _number(report: Report, metric: str, statistic: str, attributes: Sequence[str], said: Sequence[str]) -> float:
     """The value, after warning of all that a reader of the bare number must know."""
     attribute = join_parts(list(attributes))
-    for sentence in dict.fromkeys(said):
+    for sentence in said:
         _warn(sentence)
     for part in _PARTS.get(metric, (metric,)):
         _warn_of_undefined(report.groups.filter((pl.col("attribute") == attribute) & (pl.col("metric") == part)))

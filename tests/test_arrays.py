@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from fmfair.arrays import ArrayTable, from_arrays
 from fmfair.errors import FmfairError
+from fmfair.notes import Notes
 
 LABELS = [0, 1, 0, 1, 1, 0, 1, 0]
 SEX = ["F", "F", "M", "M", "F", "F", "M", "M"]
@@ -37,7 +38,7 @@ def having(**methods: Callable[..., Any]) -> Any:
 def arrays(sensitive_features: Any = SEX, **arguments: Any) -> ArrayTable:
     """A table of arrays, eight labels and scores unless values are given."""
     usual: dict[str, Any] = {} if "values" in arguments else {"y_true": LABELS, "y_score": EIGHT}
-    return from_arrays(sensitive_features=sensitive_features, notes=[], **(usual | arguments))
+    return from_arrays(sensitive_features=sensitive_features, notes=Notes(), **(usual | arguments))
 
 
 COLUMNS: dict[str, tuple[Callable[[list[int]], Any], pl.DataType]] = {
@@ -326,7 +327,7 @@ def test_what_is_no_column_is_refused_by_name(arguments: dict[str, Any], message
 
 def paired(left: list[Any], right: list[Any], wrap: Callable[[pd.Series[Any]], Any] = lambda s: s) -> Any:
     """Labels 0, 1, 2 under the index `left`, attributes 0, 1, 2 under the index `right`; the pairs and the notes."""
-    notes: list[str] = []
+    notes = Notes()
     sex = pd.Series(range(len(right)), index=right, name="sex")
     table = from_arrays(values=pd.Series(range(len(left)), index=left), sensitive_features=wrap(sex), notes=notes)
     return table.frame["sex"].to_list(), notes
@@ -389,8 +390,8 @@ def test_shuffled_pandas_inputs_give_the_rows_of_the_first(scores: list[int], se
 
 
 def test_reading_lists_and_arrays_loads_no_other_library() -> None:
-    code = "import sys, numpy as np; from fmfair.arrays import from_arrays\n"
-    code += "from_arrays(y_true=[0, 1], y_score=np.ones(2), sensitive_features=['a', None], notes=[])\n"
+    code = "import sys, numpy as np; from fmfair.arrays import from_arrays; from fmfair.notes import Notes\n"
+    code += "from_arrays(y_true=[0, 1], y_score=np.ones(2), sensitive_features=['a', None], notes=Notes())\n"
     code += "print([name for name in ('pandas', 'torch', 'duckdb') if name in sys.modules])"
 
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
