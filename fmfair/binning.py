@@ -14,6 +14,8 @@ from fmfair.conventions import Conventions
 from fmfair.errors import FmfairError, listing, plural
 from fmfair.notes import Notes
 
+MAX_BINS = 1000
+
 
 def bin_codes(
     values: pl.Series, name: str, bins: int | Sequence[float], conventions: Conventions, notes: Notes
@@ -62,14 +64,16 @@ def _cut_points(bins: Any, name: str) -> list[float]:
         edges = sorted({float(b) for b in bins})
     except (TypeError, ValueError):
         raise FmfairError(f"bins for {name!r} must be cut points such as [40, 60] or a number of quantiles") from None
+    if len(edges) >= MAX_BINS:
+        raise FmfairError(f"bins for {name!r}: {len(edges):,} cut points make no groups; give fewer than {MAX_BINS}")
     if not edges or not all(math.isfinite(e) for e in edges):
         raise FmfairError(f"bins for {name!r} must hold at least one finite cut point, got {list(bins)!r}")
     return edges
 
 
 def _quantiles(numbers: pl.Series, name: str, k: int, notes: Notes) -> list[float]:
-    if isinstance(k, bool) or k < 2:
-        raise FmfairError(f"bins for {name!r}: {k!r} quantile groups make no sense; give 2 or more")
+    if isinstance(k, bool) or not 2 <= k <= MAX_BINS:
+        raise FmfairError(f"bins for {name!r}: {k!r} quantile groups make no sense; give 2 to {MAX_BINS}")
     present = numbers.drop_nulls()
     if present.is_empty():
         raise FmfairError(f"bins for {name!r}: the column has no value to take quantiles of")
