@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fmfair.errors import FmfairError, listing
+from fmfair.errors import check_choice
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,5 @@ _BY_NAME = {c.name: c for c in (STANDARD, FAIRMEDFM)}
 
 def conventions_named(name: str) -> Conventions:
     """The conventions of that name; an error lists the names there are."""
-    if name not in _BY_NAME:
-        raise FmfairError(f"conventions={name!r} is not known; expected one of {listing(_BY_NAME)}")
+    check_choice("conventions", name, _BY_NAME)
     return _BY_NAME[name]

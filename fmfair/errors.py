@@ -56,6 +56,20 @@ class Problems:
             raise error
 
 
+def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
+    """Raises where an option has none of its possible values.
+
+    Examples:
+        >>> check_choice("empty", "ones", ("one", "zero"))
+        Traceback (most recent call last):
+        ...
+        fmfair.errors.FmfairError: empty='ones' is not known; expected one of 'one', 'zero'; did you mean 'one'?
+    """
+    known = list(choices)
+    if value not in known:
+        raise FmfairError(f"{name}={value!r} is not known; expected one of {listing(known)}{near(str(value), known)}")
+
+
 def listing(values: Iterable[object], limit: int = SHOWN) -> str:
     """The first values, quoted as Python would print them, and how many more there are."""
     items = list(values)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fmfair.errors import FmfairError, near
+from fmfair.errors import FmfairError, check_choice
 from fmfair.mask_files import Array
 
 SCORE_TYPES = ("auto", "label", "probability", "logit")
@@ -154,10 +154,3 @@ def _is_number(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         return False
     return math.isfinite(value)
-
-
-def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    """Raises where an option has none of its possible values."""
-    if value not in choices:
-        options = ", ".join(map(repr, choices))
-        raise FmfairError(f"{name} must be one of {options}, got {value!r}{near(str(value), choices)}")

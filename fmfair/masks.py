@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from fmfair.errors import SHOWN, FmfairError, Problems, plural
+from fmfair.errors import SHOWN, FmfairError, Problems, check_choice, plural
 from fmfair.mask_files import Array, UnusableMaskError, is_path, load_mask, mask_list
-from fmfair.mask_values import MaskOptions, MaskValues, check_choice, decide
+from fmfair.mask_values import MaskOptions, MaskValues, decide
 
 EMPTY = ("one", "zero", "drop")
 # Fewer pairs of files than this are read without a progress bar.

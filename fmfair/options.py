@@ -10,7 +10,7 @@ from numbers import Integral
 from typing import Any, Literal
 
 from fmfair.conventions import STANDARD, Conventions, conventions_named
-from fmfair.errors import Problems, listing
+from fmfair.errors import Problems, check_choice
 from fmfair.metrics.metric import Metric
 from fmfair.metrics.registry import CLASSIFICATION, requested
 
@@ -65,8 +65,8 @@ def check_options(
     problems = Problems()
     found: dict[str, Any] = {}
     for name, choices in _CHOICES.items():
-        if name in others and others[name] not in choices:
-            problems.add(f"{name}={others[name]!r} is not known; expected one of {listing(choices)}")
+        with problems.collecting():
+            check_choice(name, others.get(name, choices[0]), choices)
     with problems.collecting():
         found["metrics"] = requested(metrics, among)
     with problems.collecting():

@@ -79,7 +79,9 @@ def test_policy_touches_no_other_sample() -> None:
 
 
 def test_policy_must_be_known_and_lengths_equal() -> None:
-    with pytest.raises(FmfairError, match="empty must be one of 'one', 'zero', 'drop', got 'ones'; did you mean 'one'"):
+    with pytest.raises(
+        FmfairError, match="empty='ones' is not known; expected one of 'one', 'zero', 'drop'; did you mean 'one'"
+    ):
         apply_empty(pl.Series([1.0]), pl.Series([True]), "ones")
     with pytest.raises(FmfairError, match="values has 1 samples but both_empty has 2"):
         apply_empty(pl.Series([1.0]), pl.Series([True, False]), "one")
@@ -310,8 +312,8 @@ def test_faults_of_every_kind_are_reported_together() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"score_type": "logits"}, "score_type must be one of .*, got 'logits'; did you mean 'logit'"),
-        ({"conventions": "package"}, "conventions must be one of 'standard', 'fairmedfm'"),
+        ({"score_type": "logits"}, "score_type='logits' is not known; expected one of .*; did you mean 'logit'"),
+        ({"conventions": "package"}, "conventions='package' is not known; expected one of 'standard', 'fairmedfm'"),
         ({"label": "liver"}, "label must be one number"),
         ({"label": True}, "label must be one number"),
         ({"label": math.nan}, "label must be one number"),

@@ -247,7 +247,7 @@ any_type: Any = fm  # arguments that the annotations refuse, on purpose
         ),
         (
             lambda: any_type.ece("y", "p", strategy="equal"),
-            "strategy='equal' is not known; expected 'uniform'",
+            "strategy='equal' is not known; expected one of 'uniform'",
         ),
     ],
 )

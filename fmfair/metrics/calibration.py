@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from fmfair.errors import FmfairError, listing
+from fmfair.errors import FmfairError, check_choice
 from fmfair.metrics import bins as bin_sums
 from fmfair.metrics.blocks import over_blocks, quantile_ece
 from fmfair.metrics.metric import NEGATIVES, POSITIVES, ROWS, Metric
@@ -43,10 +43,8 @@ def ece_metric(bins: int = N_BINS, *, norm: str = "absolute", strategy: str = "u
     """
     if not _is_whole(bins) or not 1 <= bins <= MAX_BINS:
         raise FmfairError(f"ece: bins={bins!r} is not a whole number from 1 to {MAX_BINS}")
-    if norm not in _NORMS:
-        raise FmfairError(f"ece: norm={norm!r} is not known; expected one of {listing(_NORMS)}")
-    if strategy not in ("uniform", "quantile"):
-        raise FmfairError(f"ece: strategy={strategy!r} is not known; expected 'uniform' or 'quantile'")
+    check_choice("ece: norm", norm, _NORMS)
+    check_choice("ece: strategy", strategy, ("uniform", "quantile"))
     quantile = strategy == "quantile"
     kind = "bins of equal mass, ties in one bin" if quantile else "equal-width bins on [0, 1]"
     return _calibration(
