@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from fmfair.conventions import Conventions
 from fmfair.groupings import Grouping
 from fmfair.metrics.bins import brier_rows, unit_bin
+
+# Slots are counted in an array as long as the largest slot, unless that is far longer than the rows.
+SPARSE, SMALL = 4, 100_000
 
 
 def bin_table(frame: pl.DataFrame, grouping: Grouping, n_bins: int, conventions: Conventions) -> pl.DataFrame:
@@ -23,30 +27,53 @@ def bin_table(frame: pl.DataFrame, grouping: Grouping, n_bins: int, conventions:
         Columns `cell`, `bin`, `n`, `n_pos`, `weight`, and where scores are probabilities `sum_y`, `sum_p`,
         `sum_bce`, `sum_brier`.
     """
-    weight = pl.col("weight") if "weight" in frame.columns else pl.lit(1.0)
     y, p = pl.col("y"), pl.col("prob")
-    sums = [pl.len().cast(pl.Int64).alias("n"), y.sum().alias("n_pos")]
-    sums.append((weight.sum() if "weight" in frame.columns else pl.len().cast(pl.Float64)).alias("weight"))
-    rows = frame.lazy().with_columns(cell=grouping.cell()).drop_nulls("cell")
-    if "bce" not in frame.columns:
-        return rows.group_by("cell").agg(sums).with_columns(bin=pl.lit(0, pl.UInt32)).collect()
-    number = _range_bin(p, n_bins) if conventions.ece_on_group_range else unit_bin(p, n_bins)
-    sums += [
-        (y * weight).sum().alias("sum_y"),
-        (p * weight).sum().alias("sum_p"),
-        (pl.col("bce") * weight).sum().alias("sum_bce"),
-        (brier_rows(y, p) * weight).sum().alias("sum_brier"),
-    ]
-    cell_bin = (pl.col("cell") * (n_bins + 1) + number).alias("cell_bin")
-    return (
-        rows.with_columns(cell_bin)
-        .group_by("cell_bin")
-        .agg(sums)
-        .with_columns(cell=pl.col("cell_bin") // (n_bins + 1), bin=(pl.col("cell_bin") % (n_bins + 1)).cast(pl.UInt32))
-        .drop("cell_bin")
-        .sort("cell", "bin")
+    weight = pl.col("weight") if "weight" in frame.columns else pl.lit(1.0)
+    probability = "bce" in frame.columns
+    if not probability:
+        n_bins, number, sums = 1, pl.lit(0, pl.UInt64), {}
+    else:
+        number = _range_bin(p, n_bins) if conventions.ece_on_group_range else unit_bin(p, n_bins)
+        sums = {"sum_y": y, "sum_p": p, "sum_bce": pl.col("bce"), "sum_brier": brier_rows(y, p)}
+    rows = (
+        frame.lazy()
+        .with_columns(grouping.cell().alias("cell"))
+        .drop_nulls("cell")
+        .select(
+            (pl.col("cell") * n_bins + number).alias("slot"),
+            y.cast(pl.Float64).alias("n_pos"),
+            *([weight.alias("weight")] if "weight" in frame.columns else []),
+            *((value * weight).alias(name) for name, value in sums.items()),
+        )
         .collect()
     )
+    return _summed(rows).select(
+        (pl.col("slot") // n_bins).alias("cell"),
+        (pl.col("slot") % n_bins).cast(pl.UInt32).alias("bin"),
+        pl.col("n", "n_pos").cast(pl.Int64),
+        (pl.col("weight") if "weight" in frame.columns else pl.col("n")).cast(pl.Float64).alias("weight"),
+        *sums,
+    )
+
+
+def _summed(rows: pl.DataFrame) -> pl.DataFrame:
+    """Sums of all columns per slot, and the number of rows `n`; slots without rows are left out.
+
+    Rows are added in their order, one after another, so that the same table gives the same last digit every time.
+    """
+    slot = rows["slot"].to_numpy()
+    largest = int(slot.max()) if len(slot) else 0
+    if largest <= max(SPARSE * len(slot), SMALL):
+        numbers, position = np.arange(largest + 1, dtype=np.uint64), slot.astype(np.intp)
+    else:
+        numbers, position = np.unique(slot, return_inverse=True)
+    n = np.bincount(position, minlength=len(numbers))
+    sums = {
+        name: np.bincount(position, weights=rows[name].to_numpy(), minlength=len(numbers))
+        for name in rows.columns
+        if name != "slot"
+    }
+    return pl.DataFrame({"slot": numbers, "n": n, **sums}).filter(pl.col("n") > 0)
 
 
 def _range_bin(p: pl.Expr, n_bins: int) -> pl.Expr:
