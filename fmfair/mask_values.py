@@ -12,7 +12,7 @@ import numpy as np
 from fmfair.errors import FmfairError, check_choice
 from fmfair.mask_files import Array
 
-SCORE_TYPES = ("auto", "label", "probability", "logit")
+MASK_TYPES = ("auto", "label", "probability", "logit")
 CONVENTIONS = ("standard", "fairmedfm")
 
 
@@ -22,7 +22,7 @@ class MaskOptions:
 
     label: float | None
     threshold: float | None
-    score_type: str
+    mask_type: str
     conventions: str
     base: str | os.PathLike[str] | None
 
@@ -33,22 +33,22 @@ class MaskOptions:
 
     def check(self) -> None:
         """Raises where an option is out of range or contradicts another."""
-        check_choice("score_type", self.score_type, SCORE_TYPES)
+        check_choice("mask_type", self.mask_type, MASK_TYPES)
         check_choice("conventions", self.conventions, CONVENTIONS)
         if self.label is not None and not _is_number(self.label):
-            raise FmfairError(f"label must be one number, the class label in the masks, got {self.label!r}")
+            raise FmfairError(f"label={self.label!r} is not one number, the class label in the masks")
         if self.threshold is not None and not (_is_number(self.threshold) and 0 <= self.threshold <= 1):
             raise FmfairError(
-                f"threshold must be a probability in [0, 1], got {self.threshold!r}; logits are compared with the "
+                f"mask_threshold={self.threshold!r} is not a probability in [0, 1]; logits are compared with the "
                 "threshold moved to their scale, and integer masks count as foreground above 0"
             )
-        if self.per_mask and self.score_type != "auto":
+        if self.per_mask and self.mask_type != "auto":
             raise FmfairError(
-                f'score_type={self.score_type!r} needs conventions="standard": with "fairmedfm" each predicted mask '
+                f'mask_type={self.mask_type!r} needs conventions="standard": with "fairmedfm" each predicted mask '
                 "is read by its own values"
             )
-        if self.label is not None and self.score_type in ("probability", "logit"):
-            raise FmfairError(f"label= compares class labels, so it cannot go with score_type={self.score_type!r}")
+        if self.label is not None and self.mask_type in ("probability", "logit"):
+            raise FmfairError(f"label= compares class labels, so it cannot go with mask_type={self.mask_type!r}")
 
     @property
     def cut(self) -> float:
@@ -78,7 +78,7 @@ class MaskOptions:
             "probability": lambda mask: mask >= cut,
             "logit": lambda mask: mask > logit_cut,
         }
-        return rules if self.score_type == "auto" else {self.score_type: rules[self.score_type]}
+        return rules if self.mask_type == "auto" else {self.mask_type: rules[self.mask_type]}
 
 
 @dataclass
@@ -108,7 +108,7 @@ class MaskValues:
 
 def decide(options: MaskOptions, values: MaskValues) -> tuple[str, str]:
     """The rule that reads the predicted masks, and a note that says so."""
-    unused = "" if options.threshold is None else f"; threshold={options.threshold:g} is not used"
+    unused = "" if options.threshold is None else f"; mask_threshold={options.threshold:g} is not used"
     if options.label is not None:
         fractions = "" if values.whole else "; the predicted masks hold values that are not whole numbers"
         rule = f"foreground is where the value equals label {options.label:g}, on both sides"
@@ -118,9 +118,9 @@ def decide(options: MaskOptions, values: MaskValues) -> tuple[str, str]:
             "masks: as FairMedFM, each predicted mask with decimal values within [0, 1] is foreground >= "
             f"{options.cut:g}, any other > 0; true masks are foreground > 0"
         )
-    kind = _guess(values) if options.score_type == "auto" else options.score_type
-    why = f"found on all predicted masks, values {values.span}" if options.score_type == "auto" else "as given"
-    scale = "" if options.threshold is None else f" (threshold={options.threshold:g} on the scale of logits)"
+    kind = _guess(values) if options.mask_type == "auto" else options.mask_type
+    why = f"found on all predicted masks, values {values.span}" if options.mask_type == "auto" else "as given"
+    scale = "" if options.threshold is None else f" (mask_threshold={options.threshold:g} on the scale of logits)"
     rule = {
         "label": f"foreground > 0{unused}",
         "probability": f"foreground >= {options.cut:g}",
@@ -140,7 +140,7 @@ def _guess(values: MaskValues) -> str:
         return "label"
     raise FmfairError(
         f"the predicted masks hold decimal values, {values.span} over all masks, which are neither probabilities nor "
-        'plainly logits; pass score_type="label" (foreground > 0), "logit", or "probability" with values in [0, 1]'
+        'plainly logits; pass mask_type="label" (foreground > 0), "logit", or "probability" with values in [0, 1]'
     )
 
 

@@ -33,7 +33,7 @@ def overlap(
     *,
     label: float | None = None,
     threshold: float | None = None,
-    score_type: str = "auto",
+    mask_type: str = "auto",
     conventions: str = "standard",
     base: str | os.PathLike[str] | None = None,
 ) -> Overlap:
@@ -44,10 +44,10 @@ def overlap(
     empty they are 0 (Dice 1945, doi:10.2307/1932409; Jaccard 1912).
 
     A pixel of a true mask is foreground where its value is above 0. What the values of the predicted masks mean is
-    decided once, on all of them, never mask by mask. `score_type="auto"` goes by types and range: booleans and
+    decided once, on all of them, never mask by mask. `mask_type="auto"` goes by types and range: booleans and
     integers are labels (foreground > 0); else with a decimal value below 0 all are logits (foreground > 0); else
     within [0, 1] all are probabilities (foreground >= 0.5); else, if whole, labels. Logits that all happen to lie
-    within [0, 1] look like probabilities, so say `score_type="logit"` where you know it.
+    within [0, 1] look like probabilities, so say `mask_type="logit"` where you know it.
 
     Masks pair by position. Each is read once and one pair at a time is held in memory.
 
@@ -60,7 +60,7 @@ def overlap(
         label: Class label to measure: pixels equal to it on both sides are foreground.
         threshold: Lowest probability that counts as foreground, 0.5 by default. For logits it is moved to their
             scale, and values above it are foreground.
-        score_type: `"auto"`, or what the predicted values are: `"label"`, `"probability"` or `"logit"`.
+        mask_type: `"auto"`, or what the predicted values are: `"label"`, `"probability"` or `"logit"`.
         conventions: `"fairmedfm"` reads the masks as that package: axes of size 1 are squeezed away, and each
             predicted mask is by itself taken as probabilities (decimal values within [0, 1]) or as labels.
         base: Folder that relative paths start from.
@@ -81,10 +81,10 @@ def overlap(
         ([0.6666666666666666, None], [0.5, None])
         >>> frame.row(0, named=True)["intersection"]
         1
-        >>> overlap([[[2.0, 0.3]]], [[[1, 0]]], score_type="logit").frame["dice"].to_list()
+        >>> overlap([[[2.0, 0.3]]], [[[1, 0]]], mask_type="logit").frame["dice"].to_list()
         [0.6666666666666666]
     """
-    options = MaskOptions(label, threshold, score_type, conventions, base)
+    options = MaskOptions(label, threshold, mask_type, conventions, base)
     options.check()
     predicted, true = mask_list(pred_masks, "pred_masks"), mask_list(true_masks, "true_masks")
     if len(predicted) != len(true):
@@ -149,7 +149,7 @@ SHAPE = (
     "sample",
     "with masks of different shapes (only axes of size 1 in front or at the back of one side are dropped)",
 )
-NO_PROBABILITY = ("predicted mask", 'with values outside [0, 1] (score_type="probability")')
+NO_PROBABILITY = ("predicted mask", 'with values outside [0, 1] (mask_type="probability")')
 
 
 class _Tally:
@@ -177,7 +177,7 @@ class _Tally:
                 return
             pred, true = aligned
         self.values.add(pred)
-        if self._options.score_type == "probability" and (pred.min() < 0 or pred.max() > 1):
+        if self._options.mask_type == "probability" and (pred.min() < 0 or pred.max() > 1):
             self.faults.add(NO_PROBABILITY, f"sample {sample}: values from {pred.min():g} to {pred.max():g}")
         self._count(pred, (true > 0) if self._options.label is None else (true == self._options.label))
 

@@ -31,8 +31,8 @@ class Masks(NamedTuple):
     pred: Any
     true: Any
     label: int | float | None
-    threshold: float | None
-    score_type: str
+    mask_threshold: float | None
+    mask_type: str
     empty: str
 
     @property
@@ -70,8 +70,8 @@ def segmentation_value(
             checked,
             notes,
             label=masks.label,
-            threshold=masks.threshold,
-            score_type=masks.score_type,
+            mask_threshold=masks.mask_threshold,
+            mask_type=masks.mask_type,
             empty=masks.empty,
         )
         arrays["values"] = scored[columns.values["dice"]]

@@ -124,8 +124,8 @@ def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind
         pairs = [table[columns.values[role]] for role in ("pred_mask", "true_mask")]
         base = Path(frame).parent if isinstance(frame, str | Path) else None
         table, columns = with_overlap(
-            table, columns, pairs, options, notes, label=label, threshold=mask_threshold, score_type=mask_type,
-            empty=empty, base=base,
+            table, columns, pairs, options, notes, label=label, mask_threshold=mask_threshold,
+            mask_type=mask_type, empty=empty, base=base,
         )  # fmt: skip
     return report_of_values(table, source, columns, options, notes)
 
@@ -138,8 +138,8 @@ def with_overlap(  # noqa: PLR0913 - the mask options travel together
     notes: Notes,
     *,
     label: float | None,
-    threshold: float | None,
-    score_type: str,
+    mask_threshold: float | None,
+    mask_type: str,
     empty: str,
     base: Path | None = None,
 ) -> tuple[pl.DataFrame, Columns]:
@@ -147,7 +147,12 @@ def with_overlap(  # noqa: PLR0913 - the mask options travel together
     if empty not in ("one", "zero", "drop"):
         raise FmfairError(f"empty={empty!r} is not known; expected 'one', 'zero' or 'drop'")
     found, note = masks.overlap(
-        *pairs, label=label, threshold=threshold, score_type=score_type, conventions=options.conventions.name, base=base
+        *pairs,
+        label=label,
+        threshold=mask_threshold,
+        mask_type=mask_type,
+        conventions=options.conventions.name,
+        base=base,
     )
     notes.say(note)
     nothing = found["dice"].is_null()

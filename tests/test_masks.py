@@ -88,7 +88,7 @@ def test_policy_must_be_known_and_lengths_equal() -> None:
 
 
 # FC-26: what the values mean is decided once
-@pytest.mark.parametrize("options", [{}, {"score_type": "logit"}, {"threshold": 0.5}])
+@pytest.mark.parametrize("options", [{}, {"mask_type": "logit"}, {"threshold": 0.5}])
 def test_logits_are_recognised_on_all_masks_together(options: dict[str, Any]) -> None:
     values = dice(LOGITS, LOGITS_TRUE, **options)
 
@@ -98,7 +98,7 @@ def test_logits_are_recognised_on_all_masks_together(options: dict[str, Any]) ->
 
 
 def test_logits_that_all_lie_in_the_unit_interval_can_be_named() -> None:
-    assert dice(LOGITS[1:3], LOGITS_TRUE[1:3], score_type="logit") == [6 / 7, 1.0]
+    assert dice(LOGITS[1:3], LOGITS_TRUE[1:3], mask_type="logit") == [6 / 7, 1.0]
     assert dice(LOGITS[1:3], LOGITS_TRUE[1:3]) == [0.5, 0.4]
 
 
@@ -115,21 +115,26 @@ def test_fairmedfm_convention_reads_each_predicted_mask_by_itself() -> None:
         ([[0, 1, 2]], {}, [2], "label (found on all predicted masks, values from 0 to 2), foreground > 0;"),
         ([[False, True, True]], {}, [2], "score type label"),
         ([[-1, 1, 2]], {}, [2], "values from -1 to 2"),
-        ([[0, 1, 2]], {"threshold": 0.9}, [2], "foreground > 0; threshold=0.9 is not used"),
+        ([[0, 1, 2]], {"threshold": 0.9}, [2], "foreground > 0; mask_threshold=0.9 is not used"),
         ([[0.0, 2.0, 7.0]], {}, [2], "score type label"),
         ([[0.0, 0.4999, 0.5]], {}, [1], "probability (found on all predicted masks, values from 0 to 0.5)"),
         ([[0.2, 0.3, 0.4]], {"threshold": 0.3}, [2], "foreground >= 0.3"),
-        ([[0.2, 0.3, 0.4]], {"score_type": "label"}, [3], "label (as given), foreground > 0"),
+        ([[0.2, 0.3, 0.4]], {"mask_type": "label"}, [3], "label (as given), foreground > 0"),
         ([[-0.1, 0.0, 0.4]], {}, [1], "logit (found on all predicted masks, values from -0.1 to 0.4), foreground > 0;"),
-        ([[-0.1, 0.8, 0.9]], {"threshold": 0.7}, [1], "foreground > 0.847298 (threshold=0.7 on the scale of logits)"),
-        ([[0.2, 3.5, -0.0]], {"score_type": "logit"}, [2], "logit (as given)"),
+        (
+            [[-0.1, 0.8, 0.9]],
+            {"threshold": 0.7},
+            [1],
+            "foreground > 0.847298 (mask_threshold=0.7 on the scale of logits)",
+        ),
+        ([[0.2, 3.5, -0.0]], {"mask_type": "logit"}, [2], "logit (as given)"),
         ([[-math.inf, math.inf, 0.1]], {}, [2], "score type logit"),
         ([[-9.0, 9.0]], {"threshold": 0}, [2], "foreground > -inf"),
         ([[-9.0, 9.0]], {"threshold": 1}, [0], "foreground > inf"),
         ([[0, 1], [0.4, 0.6]], {}, [1, 1], "score type probability"),
         ([[0, 1], [-0.4, 0.2]], {}, [1, 1], "score type logit"),
         ([[0, 3], [0.0, 2.0]], {}, [1, 1], "score type label"),
-        ([[0, 1]], {"score_type": "probability", "threshold": 0}, [2], "foreground >= 0;"),
+        ([[0, 1]], {"mask_type": "probability", "threshold": 0}, [2], "foreground >= 0;"),
     ],
 )
 def test_meaning_of_predicted_values_is_decided_and_said(
@@ -152,19 +157,19 @@ def test_meaning_of_predicted_values_is_decided_and_said(
         [[0.0, math.inf]],
     ],
 )
-def test_decimal_values_that_could_be_anything_are_refused_and_score_type_settles_them(masks: Any) -> None:
+def test_decimal_values_that_could_be_anything_are_refused_and_mask_type_settles_them(masks: Any) -> None:
     true = [[1] * len(mask) for mask in masks]
 
-    with pytest.raises(FmfairError, match=r"neither probabilities nor plainly logits; pass score_type="):
+    with pytest.raises(FmfairError, match=r"neither probabilities nor plainly logits; pass mask_type="):
         overlap(masks, true)
-    assert overlap(masks, true, score_type="label").frame.height == len(masks)
+    assert overlap(masks, true, mask_type="label").frame.height == len(masks)
 
 
 def test_probabilities_outside_the_unit_interval_are_refused_with_their_samples() -> None:
     masks = [[[0.2, 0.5]], [[0, 255]], [[-0.5, 0.5]]]
 
     with pytest.raises(FmfairError, match=r"2 predicted masks with values outside \[0, 1\].*: sample 1: values from 0"):
-        overlap(masks, [[[1, 1]]] * 3, score_type="probability")
+        overlap(masks, [[[1, 1]]] * 3, mask_type="probability")
 
 
 def test_float32_probability_is_widened_and_not_the_threshold_rounded() -> None:
@@ -193,7 +198,7 @@ def test_label_notes_say_what_is_suspicious() -> None:
     assert overlap([[0, 255]], [[0, 255]], label=1).note.endswith("; no pixel of any mask is foreground")
     assert overlap([np.array([0, 255], np.uint8)], [[0, 255]], label=-1).frame["dice"].to_list() == [None]
     assert "predicted masks hold values that are not whole numbers" in overlap([[0.2, 1]], [[0, 1]], label=1).note
-    assert "threshold=0.3 is not used" in overlap([[0, 1]], [[0, 1]], label=1, threshold=0.3).note
+    assert "mask_threshold=0.3 is not used" in overlap([[0, 1]], [[0, 1]], label=1, threshold=0.3).note
 
 
 # FC-28: shapes
@@ -312,16 +317,16 @@ def test_faults_of_every_kind_are_reported_together() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"score_type": "logits"}, "score_type='logits' is not known; expected one of .*; did you mean 'logit'"),
+        ({"mask_type": "logits"}, "mask_type='logits' is not known; expected one of .*; did you mean 'logit'"),
         ({"conventions": "package"}, "conventions='package' is not known; expected one of 'standard', 'fairmedfm'"),
-        ({"label": "liver"}, "label must be one number"),
-        ({"label": True}, "label must be one number"),
-        ({"label": math.nan}, "label must be one number"),
-        ({"threshold": 128}, r"threshold must be a probability in \[0, 1\], got 128"),
-        ({"threshold": "0.5"}, "threshold must be a probability"),
-        ({"threshold": math.nan}, "threshold must be a probability"),
-        ({"label": 1, "score_type": "logit"}, "cannot go with score_type='logit'"),
-        ({"conventions": "fairmedfm", "score_type": "logit"}, 'needs conventions="standard"'),
+        ({"label": "liver"}, "label=.* is not one number"),
+        ({"label": True}, "label=.* is not one number"),
+        ({"label": math.nan}, "label=.* is not one number"),
+        ({"threshold": 128}, r"mask_threshold=128 is not a probability in \[0, 1\]"),
+        ({"threshold": "0.5"}, "mask_threshold='0.5' is not a probability"),
+        ({"threshold": math.nan}, "mask_threshold=nan is not a probability"),
+        ({"label": 1, "mask_type": "logit"}, "cannot go with mask_type='logit'"),
+        ({"conventions": "fairmedfm", "mask_type": "logit"}, 'needs conventions="standard"'),
     ],
 )
 def test_options_out_of_range_or_at_odds_are_refused(options: dict[str, Any], words: str) -> None:
@@ -361,7 +366,7 @@ def test_fairmedfm_convention_equals_the_package(pairs: Any, label: Any, thresho
 
 
 def oracle(pairs: Any, label: Any, threshold: float | None) -> list[tuple[Any, ...]] | None:
-    """The same numbers from loops over Python values; None where the values fit no score type."""
+    """The same numbers from loops over Python values; None where the values fit no mask type."""
     values = [float(v) for pred, _ in pairs for v in pred.ravel()]
     decimals = [float(v) for pred, _ in pairs for v in pred.ravel() if pred.dtype.kind == "f"]
     cut, strict = 0.0, True
@@ -389,7 +394,7 @@ def test_standard_convention_equals_a_plain_loop(pairs: Any, label: Any, thresho
     expected = oracle(pairs, label, threshold)
 
     if expected is None:
-        with pytest.raises(FmfairError, match="pass score_type"):
+        with pytest.raises(FmfairError, match="pass mask_type"):
             overlap(predicted, true, threshold=threshold)
     else:
         assert overlap(predicted, true, label=label, threshold=threshold).frame.rows() == expected

@@ -14,14 +14,11 @@ from fmfair.cli import fail_if, output
 from fmfair.cli.arguments import choose_task, find_roles, plain_arguments, refuse_other_task, typed_arguments
 from fmfair.cli.tables import complete_rows, in_folder, predictions, table_path
 from fmfair.cli.wording import in_flags
-from fmfair.errors import FmfairError, plural
+from fmfair.errors import plural
 from fmfair.evaluation import evaluate
 from fmfair.notes import Notes
 from fmfair.report import Report
 from fmfair.segmentation import evaluate_segmentation
-
-# What messages about masks call the arguments `mask_type` and `mask_threshold`.
-MASK_FLAGS = {"score_type": "--mask-type", "threshold": "--mask-threshold"}
 
 Given = Mapping[str, Any]
 
@@ -83,17 +80,10 @@ def evaluated(given: Given, flags: Mapping[str, str]) -> Report:
     if task == "seg":
         if "pred_mask" in columns.values:
             source = source.with_columns(in_folder(columns.values[role], path) for role in ("pred_mask", "true_mask"))
-        report = _segmentation(source, arguments, flags)
+        report = evaluate_segmentation(source, **arguments)
     else:
         source = complete_rows(source, given, columns, notes)
         with output.spinner("evaluating", shown=patient):
             report = evaluate(source, **arguments)
     facts = {"input": path} | ({"metadata_table": given["metadata"]} if given["metadata"] else {})
     return replace(report, notes=(*notes, *report.notes), metadata={**report.metadata, **facts})
-
-
-def _segmentation(source: pl.LazyFrame, arguments: Mapping[str, Any], flags: Mapping[str, str]) -> Report:
-    try:
-        return evaluate_segmentation(source, **arguments)
-    except FmfairError as error:
-        raise FmfairError(in_flags(str(error), {**flags, **MASK_FLAGS})) from None
