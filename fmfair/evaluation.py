@@ -152,6 +152,8 @@ def read_source(frame: Any, metadata: Any, on: str | tuple[str, str] | None, not
     """The table to evaluate, with the metadata joined where there are any; nothing but the ids is read yet."""
     source = readers.scan(frame)
     if metadata is None:
+        if on is not None:
+            raise FmfairError(f"on={on!r} joins the table with metadata=, which is not given")
         return source
     return join_metadata(source, readers.scan(metadata, name="the metadata"), on, notes)
 

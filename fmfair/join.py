@@ -70,12 +70,14 @@ def _id_columns(
 ) -> tuple[str, str]:
     if on is None:
         return _found(left, right, notes)
+    if not isinstance(on, str | tuple | list):
+        raise FmfairError(f"on={on!r} is neither the name of a column nor a pair (predictions, metadata)")
     pair = (on, on) if isinstance(on, str) else tuple(on)
     if len(pair) != 2:
         raise FmfairError(f"on has {plural(len(pair), 'name')}; give one, or a pair (predictions, metadata)")
     for name, names, table in ((pair[0], left, "predictions"), (pair[1], right, "metadata")):
         if name not in names:
-            hint = near(name, names) or f"; there are {listing(names)}"
+            hint = near(str(name), names) or f"; there are {listing(names)}"
             raise FmfairError(f"no column {name!r} in the {table} to join on{hint}")
     return pair
 

@@ -72,6 +72,8 @@ def check_options(
     with problems.collecting():
         found["conventions"] = conventions_named(conventions)
     found["thresholds"] = _as_thresholds(thresholds)
+    if thresholds is not None and not found["thresholds"]:
+        problems.add("thresholds=[] names no threshold; leave it out for the default")
     _check_thresholds(found["thresholds"], found.get("conventions", STANDARD), problems)
     size = others.get("min_group_size", 0)
     if not isinstance(size, int) or isinstance(size, bool) or size < 0:
@@ -79,18 +81,32 @@ def check_options(
     _check_intersections(others.get("intersections", 1), problems)
     for name in ("ignore", "missing_values"):
         found[name] = _as_tuple(others.pop(name, ()))
+    if not all(isinstance(text, str) for text in found["missing_values"]):
+        problems.add(f"missing_values={list(found['missing_values'])!r} are not all texts, such as ['NA', 'unknown']")
     classes = others.pop("classes", None)
-    bins = others.pop("bins", None) or {}
+    if classes is not None and (isinstance(classes, str) or not isinstance(classes, Iterable)):
+        problems.add(f"classes={classes!r} is not a list of the classes of the score columns, in order")
+    bins = _checked_bins(others.pop("bins", None), problems)
+    problems.raise_if_any()
+    return Options(bins=bins, classes=None if classes is None else tuple(classes), **found, **others)
+
+
+def _checked_bins(bins: Any, problems: Problems) -> Bins:
+    """Numbers of quantiles, of any library's whole numbers, and lists of cut points; whether they fit is seen later."""
+    if bins is None:
+        return {}
     if not isinstance(bins, Mapping):
         problems.add(f"bins={bins!r} is not a mapping; write for example bins={{'age': [40, 60]}}")
-    problems.raise_if_any()
-    return Options(
-        # A whole number of any library is a number of quantiles.
-        bins={name: int(wanted) if isinstance(wanted, Integral) else wanted for name, wanted in bins.items()},
-        classes=None if classes is None else tuple(classes),
-        **found,
-        **others,
-    )
+        return {}
+    found: dict[str, int | Sequence[float]] = {}
+    for name, wanted in bins.items():
+        if isinstance(wanted, Integral) and not isinstance(wanted, bool):
+            found[name] = int(wanted)
+        elif isinstance(wanted, Iterable) and not isinstance(wanted, str | bytes):
+            found[name] = tuple(wanted)
+        else:
+            problems.add(f"bins for {name!r} must be cut points such as [40, 60] or a number of quantiles")
+    return found
 
 
 def _as_tuple(values: Any) -> tuple[Any, ...]:
@@ -140,12 +156,15 @@ def as_number(item: Any) -> float | None:
     return value if math.isfinite(value) else None
 
 
+def _are_texts(values: Sequence[Any]) -> bool:
+    return not isinstance(values, str) and all(isinstance(v, str) for v in values)
+
+
 def _check_intersections(value: Any, problems: Problems) -> None:
     if value == "all" or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
         return
     if isinstance(value, Sequence) and not isinstance(value, str):
-        bad = [v for v in value if isinstance(v, str) or not isinstance(v, Sequence) or len(v) < 2]
-        if not bad:
+        if all(isinstance(v, Sequence) and len(v) >= 2 and _are_texts(v) for v in value):
             return
     problems.add(
         f"intersections={value!r} is not understood; give a number (2 = all pairs), 'all', or a list of tuples of "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,6 +25,9 @@ FLAGS: Mapping[str, str] = {
     "pred_mask": "--pred-mask",
     "true_mask": "--true-mask",
 }
+
+# Arguments that may name several columns.
+_SEVERAL = ("y_true", "y_score", "attributes", "by")
 
 
 @dataclass(frozen=True)
@@ -248,7 +251,8 @@ def _as_names(value: Any) -> tuple[str, ...]:
 
 
 def _pair(name: Any, value: Any) -> tuple[str, str]:
-    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:
+    is_pair = isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2
+    if not is_pair or not all(isinstance(column, str) for column in value):
         raise FmfairError(f"labels[{name!r}]={value!r} is not a pair of column names (y_true, y_score)")
     return (value[0], value[1])
 
@@ -261,7 +265,9 @@ def _require(names: Sequence[str], given: Mapping[str, Any]) -> None:
     for argument, value in given.items():
         if argument == "bins" or value is None:
             continue
-        wanted = [c for v in value.values() for c in _as_names(v)] if isinstance(value, Mapping) else _as_names(value)
+        wanted: tuple[Any, ...] = ()
+        with problems.collecting():
+            wanted = _wanted(argument, value)
         for name in dict.fromkeys(wanted):
             if name not in names:
                 flag = f" ({FLAGS[argument]})" if argument in FLAGS else ""
@@ -270,6 +276,28 @@ def _require(names: Sequence[str], given: Mapping[str, Any]) -> None:
         problems.raise_if_any()
     except FmfairError as error:
         raise FmfairError(f"{error}. {_available(names)}") from None
+
+
+def _wanted(argument: str, value: Any) -> tuple[Any, ...]:
+    """The column names that an argument holds."""
+    if argument == "labels":
+        if not isinstance(value, Mapping) or not value:
+            raise FmfairError(f"labels={value!r} is not a mapping {{name: (y_true column, y_score column), ...}}")
+        return tuple(name for key, pair in value.items() for name in _pair(key, pair))
+    if isinstance(value, str):
+        return (value,)
+    if argument not in _SEVERAL:
+        raise FmfairError(f"{argument}={value!r} is not the name of a column")
+    if not isinstance(value, Iterable) or isinstance(value, bytes | Mapping):
+        raise FmfairError(f"{argument}={value!r} is neither the name of a column nor a list of them")
+    names = tuple(value)
+    if not names and argument != "by":
+        raise FmfairError(f"{argument}={value!r} names no column; leave it out to have the usual names looked for")
+    return tuple(name if isinstance(name, str) else _refuse_name(argument, name) for name in names)
+
+
+def _refuse_name(argument: str, name: object) -> str:
+    raise FmfairError(f"{argument}: no column {name!r}; the names of columns are text")
 
 
 def _available(names: Sequence[str]) -> str:

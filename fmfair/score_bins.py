@@ -69,7 +69,8 @@ def _summed(rows: pl.DataFrame) -> pl.DataFrame:
         numbers, position = np.unique(slot, return_inverse=True)
     n = np.bincount(position, minlength=len(numbers))
     sums = {
-        name: np.bincount(position, weights=rows[name].to_numpy(), minlength=len(numbers))
+        # NumPy counts nothing in whole numbers
+        name: np.bincount(position, weights=rows[name].to_numpy(), minlength=len(numbers)).astype(np.float64)
         for name in rows.columns
         if name != "slot"
     }
