@@ -9,6 +9,7 @@ import polars as pl
 
 from fmfair import readers
 from fmfair.assemble import Measure, build_frames
+from fmfair.errors import FmfairError
 from fmfair.groupings import Grouping
 from fmfair.join import join_metadata
 from fmfair.longtable import widen

@@ -31,6 +31,7 @@ def binary(values: pl.Series, name: str, options: Options, notes: Notes, argumen
         FmfairError: The labels are not 0/1 and `positive` is not given or does not occur, or labels are missing
             where that is an error.
     """
+    check_type(values, name, argument)
     values = _without_missing(values, name, options, notes, argument)
     if options.ignore:
         ignored = is_any(values, options.ignore)
@@ -42,6 +43,18 @@ def binary(values: pl.Series, name: str, options: Options, notes: Notes, argumen
     if options.positive is None:
         return _zero_one(values, name, argument)
     return _one_vs_rest(values, name, options.positive, notes, argument)
+
+
+def check_type(values: pl.Series, name: str, argument: str = "y_true") -> None:
+    """Labels may be anything that can be compared and printed.
+
+    Raises:
+        FmfairError: They are lists, structs, bytes or objects.
+    """
+    if values.dtype.is_nested() or values.dtype in (pl.Object, pl.Binary):
+        raise FmfairError(
+            f"{argument}: column {name!r} has the type {values.dtype}, expected 0/1, booleans, or classes with positive="
+        )
 
 
 def classes(values: pl.Series, options: Options) -> list[Any]:

@@ -119,6 +119,8 @@ def _single(
     if len(columns.y_score) > 1:
         with problems.collecting():
             position = scores.class_position(columns.score_names or columns.y_score, seen, positive, options.classes)
+    elif options.classes is not None:
+        problems.add(f"classes= names {plural(len(options.classes), 'class')}, but y_score has one column")
     problems.raise_if_any()
     return pl.DataFrame([values.alias(name) for name, values in found.items()]), list(columns.y_score), position
 
@@ -127,6 +129,7 @@ def _label_column(table: pl.DataFrame, columns: Columns, options: Options) -> tu
     """The label of each row, the classes seen, and the positive class."""
     if len(columns.y_true) == 1:
         label = table[columns.y_true[0]]
+        labels.check_type(label, columns.y_true[0])
         return label, labels.classes(label, options), options.positive
     label = labels.one_hot(table, columns.y_true)
     positive = options.positive
@@ -143,6 +146,7 @@ def _with_positive(options: Options, positive: Any) -> Options:
 
 def _decisions(values: pl.Series, name: str, options: Options) -> pl.Series:
     """Decisions already made, as 0 and 1; they use the names of the labels."""
+    labels.check_type(values, name, "y_pred")
     if values.dtype.is_float() and not values.drop_nulls().is_in([0.0, 1.0]).all():
         raise FmfairError(
             f"y_pred: column {name!r} holds decisions and must be 0/1, booleans or class names, but it has other "
