@@ -120,7 +120,7 @@ def _single(
         with problems.collecting():
             position = scores.class_position(columns.score_names or columns.y_score, seen, positive, options.classes)
     elif options.classes is not None:
-        problems.add(f"classes= names {plural(len(options.classes), 'class')}, but y_score has one column")
+        problems.add(f"classes={list(options.classes)!r} names the columns of y_score, but there is only one")
     problems.raise_if_any()
     return pl.DataFrame([values.alias(name) for name, values in found.items()]), list(columns.y_score), position
 

@@ -19,7 +19,7 @@ from fmfair.notes import Notes
 from fmfair.options import Options, check_options
 from fmfair.report import Report
 from fmfair.roles import Columns
-from fmfair.segmentation import report_of_values, with_overlap
+from fmfair.segmentation import check_mask_options, report_of_values, with_overlap
 
 # The metrics that a named statistic is made of.
 _PARTS: Mapping[str, tuple[str, ...]] = {"equal_opportunity": ("tpr",), "equalized_odds": ("tpr", "tnr")}
@@ -60,6 +60,7 @@ def segmentation_value(
     if masks.given == (arrays["values"] is not None):
         raise FmfairError("give either dice, or both pred_masks and true_masks")
     checked = check_options(among=(REGISTRY["dice"],), **options)
+    check_mask_options(mask_type=masks.mask_type, empty=masks.empty)
     notes = Notes()
     arrays = dict(arrays)
     if masks.given:

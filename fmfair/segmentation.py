@@ -10,10 +10,11 @@ from typing import Any
 import polars as pl
 
 from fmfair import masks, readers
-from fmfair.errors import FmfairError, plural
+from fmfair.errors import check_choice, plural
 from fmfair.evaluation import make_report, read_source
 from fmfair.groupings import Grouping
 from fmfair.longtable import widen
+from fmfair.mask_values import MASK_TYPES
 from fmfair.metrics.metric import Metric
 from fmfair.metrics.registry import REGISTRY
 from fmfair.notes import Notes
@@ -102,6 +103,7 @@ def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind
         missing_values=missing_values,
         conventions=conventions,
     )
+    check_mask_options(mask_type=mask_type, empty=empty)
     given = {
         "dice": dice,
         "iou": iou,
@@ -130,6 +132,12 @@ def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind
     return report_of_values(table, source, columns, options, notes)
 
 
+def check_mask_options(*, mask_type: str, empty: str) -> None:
+    """Refuse unknown options, whether there are masks or not; the others are checked with the masks."""
+    check_choice("mask_type", mask_type, MASK_TYPES)
+    check_choice("empty", empty, masks.EMPTY)
+
+
 def with_overlap(  # noqa: PLR0913 - the mask options travel together
     table: pl.DataFrame,
     columns: Columns,
@@ -144,8 +152,6 @@ def with_overlap(  # noqa: PLR0913 - the mask options travel together
     base: Path | None = None,
 ) -> tuple[pl.DataFrame, Columns]:
     """The table with the Dice and IoU of every pair of masks, the policy for empty pairs applied."""
-    if empty not in ("one", "zero", "drop"):
-        raise FmfairError(f"empty={empty!r} is not known; expected 'one', 'zero' or 'drop'")
     found, note = masks.overlap(
         *pairs,
         label=label,
