@@ -80,26 +80,27 @@ def _survey(frame: pl.LazyFrame, names: Sequence[str]) -> dict[str, pl.DataType 
     """The type of each text column; None where all values are empty."""
     if not names:
         return {}
-    facts: list[pl.Expr] = []
-    for name in names:
-        value = _col(name).str.strip_chars()
-        number = value.cast(pl.Float64, strict=False)
-        facts += [
-            (value != "").sum(),
-            value.str.to_lowercase().is_in(["true", "false"]).sum(),
-            value.cast(pl.Int64, strict=False).count(),
-            number.count(),
-            number.is_finite().any(),
-            value.str.contains(r"^[+-]?0\d+$").any(),
-            value.str.contains(r"^[+-]?\d{16,}$").any(),
-        ]
-    row = frame.select(fact.alias(str(i)) for i, fact in enumerate(facts)).collect(engine="streaming").row(0)
-    each = len(facts) // len(names)
-    return {name: _type(*row[i * each : (i + 1) * each]) for i, name in enumerate(names)}
+    facts = [_facts(_col(name).str.strip_chars()).alias(str(i)) for i, name in enumerate(names)]
+    row = frame.select(facts).collect(engine="streaming").row(0)
+    return {name: _type(**found) for name, found in zip(names, row, strict=True)}
+
+
+def _facts(value: pl.Expr) -> pl.Expr:
+    """What `_type` is decided by, as a struct."""
+    number = value.cast(pl.Float64, strict=False)
+    return pl.struct(
+        filled=(value != "").sum(),
+        booleans=value.str.to_lowercase().is_in(["true", "false"]).sum(),
+        whole=value.cast(pl.Int64, strict=False).count(),
+        numbers=number.count(),
+        finite=number.is_finite().any(),
+        zero_led=value.str.contains(r"^[+-]?0\d+$").any(),
+        long=value.str.contains(r"^[+-]?\d{16,}$").any(),
+    )
 
 
 def _type(
-    filled: int, booleans: int, whole: int, numbers: int, finite: bool, zero_led: bool, long: bool
+    *, filled: int, booleans: int, whole: int, numbers: int, finite: bool, zero_led: bool, long: bool
 ) -> pl.DataType | None:
     if filled == 0:
         return None
