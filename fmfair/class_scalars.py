@@ -1,8 +1,8 @@
 """Seven fairness numbers of a classifier, one float per call, in the manner of scikit-learn's metrics.
 
-Each is a value of `fmfair.evaluate_arrays`. Several sensitive features are compared
-by their combinations. Where the number is undefined it is NaN and a UserWarning says why; rows and groups that were
-left out and guesses about the input are warnings too, since a bare number cannot carry notes.
+Each is a value of `fmfair.evaluate_arrays`. Several sensitive features are compared by their combinations. Where the
+number is undefined it is NaN and a UserWarning says why; rows and groups that were left out and guesses about the input
+are warnings too, since a bare number cannot carry notes.
 """
 
 from __future__ import annotations

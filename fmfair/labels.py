@@ -53,7 +53,8 @@ def check_type(values: pl.Series, name: str, argument: str = "y_true") -> None:
     """
     if values.dtype.is_nested() or values.dtype in (pl.Object, pl.Binary):
         raise FmfairError(
-            f"{argument}: column {name!r} has the type {values.dtype}, expected 0/1, booleans, or classes with positive="
+            f"{argument}: column {name!r} has the type {values.dtype}, expected 0/1, booleans, or classes with "
+            "positive="
         )
 
 
@@ -125,8 +126,7 @@ def _zero_one(values: pl.Series, name: str, argument: str) -> pl.Series:
     text = " as text" if values.dtype == pl.String else ""
     raise FmfairError(
         f"{argument}: column {name!r} has the values {shown}{text}; say which is the positive class with positive=, "
-        "e.g. "
-        f"positive={found[-1]!r} (all others count as negative; leave values out with ignore=[...])"
+        f"e.g. positive={found[-1]!r} (all others count as negative; leave values out with ignore=[...])"
     )
 
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fmfair.conventions import conventions_named
 from fmfair.errors import FmfairError, check_choice
 from fmfair.mask_files import Array
 
 MASK_TYPES = ("auto", "label", "probability", "logit")
-CONVENTIONS = ("standard", "fairmedfm")
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class MaskOptions:
     def check(self) -> None:
         """Raises where an option is out of range or contradicts another."""
         check_choice("mask_type", self.mask_type, MASK_TYPES)
-        check_choice("conventions", self.conventions, CONVENTIONS)
+        conventions_named(self.conventions)
         if self.label is not None and not _is_number(self.label):
             raise FmfairError(f"label={self.label!r} is not one number, the class label in the masks")
         if self.threshold is not None and not (_is_number(self.threshold) and 0 <= self.threshold <= 1):

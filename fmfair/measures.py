@@ -36,7 +36,8 @@ class Measured:
     """What the metrics are arithmetic on, for all groupings together.
 
     Attributes:
-        cells: One row per `grouping` and `cell`: `n`, `n_pos`, `weight`, and a column per metric that is not a rate.
+        cells: One row per `grouping` and `cell`: `n`, `n_pos`, `weight`, a column per metric that is not a rate, and
+            what else such metrics need: `sum_p` where scores are probabilities, `fit_note` where a model is fitted.
         confusion: One row per `grouping`, `cell` and `t`: the four counts, `n_pred_pos`, `threshold`,
             `threshold_rule`, `why`.
     """

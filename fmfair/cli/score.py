@@ -68,8 +68,8 @@ def nothing_computed(report: Report) -> list[str]:
 
 def evaluated(given: Given, flags: Mapping[str, str]) -> Report:
     """The report on the table that the options name."""
-    path, notes, patient = table_path(given), Notes(), not given["quiet"]
-    with output.spinner("reading", shown=patient):
+    path, notes, shown = table_path(given), Notes(), not given["quiet"]
+    with output.spinner("reading", shown=shown):
         source = predictions(given, notes)
         schema = readers.schema(source)
     task = choose_task(given, schema.names())
@@ -83,7 +83,7 @@ def evaluated(given: Given, flags: Mapping[str, str]) -> Report:
         report = evaluate_segmentation(source, **arguments)
     else:
         source = complete_rows(source, given, columns, notes)
-        with output.spinner("evaluating", shown=patient):
+        with output.spinner("evaluating", shown=shown):
             report = evaluate(source, **arguments)
     facts = {"input": path} | ({"metadata_table": given["metadata"]} if given["metadata"] else {})
     return replace(report, notes=(*notes, *report.notes), metadata={**report.metadata, **facts})
