@@ -26,11 +26,14 @@ class Conventions:
     skip_one_class_groups: bool
     # An attribute with fewer than two usable groups has no worst and no best group, and an empty row in the summary.
     empty_below_two_groups: bool
-    # Missing labels are an error whatever missing_labels= says; weights are not supported, and repeated sample
-    # ids not looked at.
+    # The input is taken as the package takes it. Missing labels and scores are an error whatever missing_labels= and
+    # missing_scores= say, and weights are not supported; repeated sample ids and nearly distinct attributes are not
+    # looked at; ages are not cut unasked, 20 distinct numbers are the limit for any attribute, and groups are in its
+    # order; scores outside [0, 1] are logits, and so are class columns whose rows do not sum to 1.
     strict_input: bool
-    # Numbers that name a group or a bin edge are printed with this many significant digits.
+    # Bin edges are printed with this many significant digits; None for as many as tell them apart.
     edge_digits: int | None
+    # The thresholds where none are named.
     thresholds: tuple[float | str, ...]
 
     @property
