@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -25,7 +25,10 @@ _THRESHOLD = ["threshold", "threshold_rule"]
 
 def digest(frames: Frames, notes: Sequence[str], metadata: Mapping[str, Any]) -> Digest:
     """The title, the summary, the main metrics of every group, and the notes."""
-    by = by_keys(frames)
+    # By-keys under names of our own, since Polars reads names such as `*` as patterns, and as they are shown.
+    by = {f"\0{i}": name for i, name in enumerate(by_keys(frames))}
+    own = {name: plain for plain, name in by.items()}
+    frames = {name: frame.rename(own) for name, frame in frames.items()}
     varying = [name for name in by if frames["overall"][name].n_unique() > 1]
     tables = [_summary(frames["summary"], by, varying)]
     metrics = _headline(frames["groups"], metadata)
@@ -37,14 +40,14 @@ def digest(frames: Frames, notes: Sequence[str], metadata: Mapping[str, Any]) ->
     return Digest(_title(frames, by, varying, metadata), tuple(tables), tuple(shown))
 
 
-def _title(frames: Frames, by: Sequence[str], varying: Sequence[str], metadata: Mapping[str, Any]) -> str:
+def _title(frames: Frames, by: Mapping[str, str], varying: Sequence[str], metadata: Mapping[str, Any]) -> str:
     overall, attributes = frames["overall"], frames["summary"]["attribute"].unique(maintain_order=True).to_list()
-    first = overall.unique(by, maintain_order=True) if by else overall.head(1)
+    first = overall.unique(list(by), maintain_order=True) if by else overall.head(1)
     count = metadata.get("n_samples", first["n"].sum())
     facts = [f"{metadata.get('task', 'evaluation')}, {count:,} {'sample' if count == 1 else 'samples'}"]
     if varying:
-        facts.append("by " + ", ".join(f"{visible(n)} ({overall[n].n_unique():,})" for n in varying))
-    facts += [f"{visible(n)}={_names(overall[n].head(1))[0]}" for n in by if n not in varying and overall.height]
+        facts.append("by " + ", ".join(f"{visible(by[n])} ({overall[n].n_unique():,})" for n in varying))
+    facts += [f"{visible(by[n])}={_names(overall[n].head(1))[0]}" for n in by if n not in varying and overall.height]
     shown = ", ".join(visible(a) for a in attributes[:6])
     facts.append(f"attributes {shown}" + (f" and {len(attributes) - 6} more" if len(attributes) > 6 else ""))
     if "conventions" in metadata:
@@ -53,7 +56,7 @@ def _title(frames: Frames, by: Sequence[str], varying: Sequence[str], metadata: 
     return "fmfair report: " + "; ".join(facts)
 
 
-def _summary(summary: pl.DataFrame, by: Sequence[str], varying: Sequence[str]) -> Table:
+def _summary(summary: pl.DataFrame, by: Mapping[str, str], varying: Sequence[str]) -> Table:
     shown = summary.head(MAX_ROWS)
     numbers = [n for n in summary.columns if n not in (*by, "attribute", *_THRESHOLD)]
     empty = [n for n in numbers if summary.height and summary[n].null_count() == summary.height]
@@ -71,7 +74,7 @@ def _summary(summary: pl.DataFrame, by: Sequence[str], varying: Sequence[str]) -
         remarks.append(f"empty in every row, undefined or not asked for: {', '.join(empty)}")
     if any(UNDEFINED in cells for cells in list(columns.values())[keys:]):
         remarks.append(f"{UNDEFINED} undefined; report.gaps and report.groups say why in note")
-    return _table("Summary", columns, keys, remarks)
+    return _table("Summary", columns, by, keys, remarks)
 
 
 def _headline(groups: pl.DataFrame, metadata: Mapping[str, Any]) -> list[str]:
@@ -82,7 +85,7 @@ def _headline(groups: pl.DataFrame, metadata: Mapping[str, Any]) -> list[str]:
     return ranked[: 1 if metadata.get("task") == "segmentation" else 3]
 
 
-def _groups(frames: Frames, by: Sequence[str], varying: Sequence[str], metrics: Sequence[str]) -> Table:
+def _groups(frames: Frames, by: Mapping[str, str], varying: Sequence[str], metrics: Sequence[str]) -> Table:
     cell = [*by, "attribute", "group"]
     values, marks = _chosen(frames, by, metrics)
     everything = values.unique(cell, maintain_order=True).select(*cell, "n", "n_pos")
@@ -113,21 +116,23 @@ def _groups(frames: Frames, by: Sequence[str], varying: Sequence[str], metrics: 
     if marked:
         remarks.append("* worst group of its attribute")
     remarks += _legend({cell for metric in metrics for cell in columns[metric]}, list(reasons))
-    return _table("Groups", columns, keys, remarks, marked)
+    return _table("Groups", columns, by, keys, remarks, marked)
 
 
-def _table(
+def _table(  # noqa: PLR0913 - all that a table is
     title: str,
     columns: Mapping[str, Sequence[str]],
+    shown: Mapping[str, str],
     keys: int,
     remarks: Sequence[str],
     marked: Sequence[tuple[int, int]] = (),
 ) -> Table:
-    header, rows = tuple(visible(name) for name in columns), tuple(zip(*columns.values(), strict=True))
+    header = tuple(visible(shown.get(name, name)) for name in columns)
+    rows = tuple(zip(*columns.values(), strict=True))
     return Table(title, header, rows, keys, frozenset(marked), tuple(remarks))
 
 
-def _chosen(frames: Frames, by: Sequence[str], metrics: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _chosen(frames: Frames, by: Iterable[str], metrics: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The group values at the summary's thresholds, and the worst group of each comparison."""
     summary = frames["summary"]
     where = [*by, "attribute", *_THRESHOLD]

@@ -52,7 +52,7 @@ def json_rows(frame: pl.DataFrame, by: Collection[str]) -> list[dict[str, Any]]:
     A by-key that is NaN or infinite becomes text instead, since it says which row this is.
     """
     finite = [_if_finite(c) if c.dtype.is_float() and c.name not in by else as_text(c) for c in frame.get_columns()]
-    rows = pl.DataFrame(finite).to_dicts()
+    rows = pl.DataFrame({c.name: c for c in finite}).to_dicts()
     for name in frame.select(cs.float() & cs.by_name(list(by), require_all=False)).columns:
         for row in rows:
             if row[name] is not None and not math.isfinite(row[name]):
@@ -63,7 +63,7 @@ def json_rows(frame: pl.DataFrame, by: Collection[str]) -> list[dict[str, Any]]:
 def csv_text(frame: pl.DataFrame) -> str:
     """The frame without its list columns as CSV; every text is quoted, NULL is an empty field without quotes."""
     flat = [as_text(c) for c in frame.get_columns() if c.dtype != pl.List]
-    return pl.DataFrame(flat).write_csv(quote_style="non_numeric")
+    return pl.DataFrame({c.name: c for c in flat}).write_csv(quote_style="non_numeric")
 
 
 def write_folder(folder: PathLike, frames: Frames, facts: Mapping[str, Any]) -> None:
