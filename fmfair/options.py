@@ -100,7 +100,7 @@ def _checked_bins(bins: Any, problems: Problems) -> Bins:
         return {}
     found: dict[str, int | Sequence[float]] = {}
     for name, wanted in bins.items():
-        if isinstance(wanted, Integral) and not isinstance(wanted, bool):
+        if not isinstance(wanted, bool) and isinstance(wanted, Integral):
             found[name] = int(wanted)
         elif isinstance(wanted, Iterable) and not isinstance(wanted, str | bytes):
             found[name] = tuple(wanted)
@@ -163,9 +163,9 @@ def _are_texts(values: Sequence[Any]) -> bool:
 def _check_intersections(value: Any, problems: Problems) -> None:
     if value == "all" or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
         return
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        if all(isinstance(v, Sequence) and len(v) >= 2 and _are_texts(v) for v in value):
-            return
+    listed = isinstance(value, Sequence) and not isinstance(value, str)
+    if listed and all(isinstance(v, Sequence) and len(v) >= 2 and _are_texts(v) for v in value):
+        return
     problems.add(
         f"intersections={value!r} is not understood; give a number (2 = all pairs), 'all', or a list of tuples of "
         "attributes such as [('sex', 'age')]"
