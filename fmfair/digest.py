@@ -119,7 +119,7 @@ def _groups(frames: Frames, by: Mapping[str, str], varying: Sequence[str], metri
     return _table("Groups", columns, by, keys, remarks, marked)
 
 
-def _table(  # noqa: PLR0913 - all that a table is
+def _table(
     title: str,
     columns: Mapping[str, Sequence[str]],
     shown: Mapping[str, str],
