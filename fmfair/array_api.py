@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from fmfair.arrays import ArrayTable, from_arrays
+from fmfair.errors import in_words, reworded
 from fmfair.evaluation import report_of
 from fmfair.notes import Notes
 from fmfair.options import Bins, Intersections, Options, Threshold, check_options
 from fmfair.report import Report
 from fmfair.roles import Columns
 from fmfair.samples import classification_samples
+
+# How the array functions call the arguments of `evaluate`.
+WORDS: Mapping[str, str] = MappingProxyType(
+    {"positive=": "pos_label=", "attributes=": "sensitive_features=", "weight=": "sample_weight="}
+)
 
 
 def evaluate_arrays(  # noqa: PLR0913 - the public door; everything behind it takes Options
@@ -73,32 +81,34 @@ def evaluate_arrays(  # noqa: PLR0913 - the public door; everything behind it ta
         >>> report.summary["auc-gap"].item()
         1.0
     """
-    options = check_options(
-        bins=bins,
-        intersections=intersections,
-        thresholds=thresholds,
-        metrics=metrics,
-        positive=pos_label,
-        ignore=ignore,
-        classes=classes,
-        min_group_size=min_group_size,
-        score_type=score_type,
-        missing_scores=missing_scores,
-        missing_labels=missing_labels,
-        missing_groups=missing_groups,
-        missing_values=missing_values,
-        conventions=conventions,
-    )
-    notes = Notes()
-    table = from_arrays(
-        y_true=y_true,
-        y_score=y_score,
-        y_pred=y_pred,
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-        notes=notes,
-    )
-    return report_of_arrays(table, options, notes)
+    with reworded(WORDS):
+        options = check_options(
+            bins=bins,
+            intersections=intersections,
+            thresholds=thresholds,
+            metrics=metrics,
+            positive=pos_label,
+            ignore=ignore,
+            classes=classes,
+            min_group_size=min_group_size,
+            score_type=score_type,
+            missing_scores=missing_scores,
+            missing_labels=missing_labels,
+            missing_groups=missing_groups,
+            missing_values=missing_values,
+            conventions=conventions,
+        )
+        notes = Notes()
+        table = from_arrays(
+            y_true=y_true,
+            y_score=y_score,
+            y_pred=y_pred,
+            sensitive_features=sensitive_features,
+            sample_weight=sample_weight,
+            notes=notes,
+        )
+        report = report_of_arrays(table, options, notes)
+    return replace(report, notes=tuple(in_words(note, WORDS) for note in report.notes))
 
 
 def report_of_arrays(table: ArrayTable, options: Options, notes: Notes) -> Report:

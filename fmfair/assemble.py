@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import polars as pl
 
 from fmfair.columns import GAPS, GROUPS, OVERALL
-from fmfair.errors import FmfairError, listing
+from fmfair.errors import FmfairError, listing, plural
 from fmfair.gaps import compare
 from fmfair.groupings import Grouping, groupings, join_parts
 from fmfair.notes import Notes
@@ -127,11 +127,11 @@ def _note_small_groups(groups: pl.DataFrame, options: Options, notes: Notes) -> 
     if not options.min_group_size:
         return
     small = groups.filter((pl.col("n") > 0) & (pl.col("n") < options.min_group_size))
-    small = small.unique(["by", "grouping", "cell"], maintain_order=True)
+    small = small.group_by("grouping", "group", maintain_order=True).agg(pl.col("n").min())
     if small.height:
         shown = ", ".join(f"{g} (n={n})" for g, n in small.head(5).select("group", "n").iter_rows())
         more = f" and {small.height - 5} more" if small.height > 5 else ""
         notes.warn(
-            f"min_group_size={options.min_group_size}: {small.height} groups with {int(small['n'].sum()):,} rows left "
-            f"out of the gaps: {shown}{more}"
+            f"min_group_size={options.min_group_size}: {plural(small.height, 'group')} left out of the gaps: "
+            f"{shown}{more}"
         )

@@ -39,7 +39,11 @@ class Conventions:
     @property
     def decision(self) -> str:
         """The decision rule as the report prints it."""
-        return "y_score > threshold" if self.strict else "y_score >= threshold"
+        return self.decision_on("y_score")
+
+    def decision_on(self, score: str) -> str:
+        """The decision rule on something else than the score itself, such as its sigmoid."""
+        return f"{score} {'>' if self.strict else '>='} threshold"
 
 
 STANDARD = Conventions(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 SHOWN = 5
@@ -70,6 +71,31 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
         raise FmfairError(f"{name}={value!r} is not known; expected one of {listing(known)}{near(str(value), known)}")
 
 
+@contextmanager
+def reworded(words: Mapping[str, str]) -> Iterator[None]:
+    """Raises the errors of a block in the words of another set of arguments."""
+    try:
+        yield
+    except FmfairError as error:
+        problems = Problems()
+        for message in error.problems:
+            problems.add(in_words(message, words))
+        problems.raise_if_any()
+
+
+def in_words(text: str, words: Mapping[str, str]) -> str:
+    """The text with each of the `words` replaced, where it does not stand inside a longer name.
+
+    Examples:
+        >>> in_words("say positive=1; sample_weight=", {"positive=": "pos_label=", "weight=": "w="})
+        'say pos_label=1; sample_weight='
+    """
+    for word, other in words.items():
+        start = r"(?<!\w)" if word[0].isalnum() else ""
+        text = re.sub(start + re.escape(word), lambda _, other=other: other, text)
+    return text
+
+
 def listing(values: Iterable[object], limit: int = SHOWN) -> str:
     """The first values, quoted as Python would print them, and how many more there are."""
     items = list(values)
@@ -83,10 +109,10 @@ def plural(count: int, noun: str) -> str:
 
 
 def rows_at(rows: Sequence[int], limit: int = SHOWN) -> str:
-    """Zero-based row numbers for a message: `row 2` or `rows 2, 5, 8, ...`."""
+    """Row numbers for a message, counted from 0: `row 2` or `rows 2, 5, 8, ...`."""
     shown = ", ".join(str(r) for r in rows[:limit])
     more = ", ..." if len(rows) > limit else ""
-    return f"row {shown}" if len(rows) == 1 else f"rows {shown}{more}"
+    return f"row {shown}" if len(rows) == 1 else f"rows {shown}{more}, counted from 0"
 
 
 def near(name: str, options: Iterable[str]) -> str:

@@ -19,6 +19,7 @@ def describe(task: str, samples: Samples, columns: Columns, options: Options) ->
         "attributes": [a.name for a in samples.attributes],
         "by": samples.by.columns,
         "bins": {str(k): v if isinstance(v, int) else [float(e) for e in v] for k, v in options.bins.items()},
+        "groups": {a.name: list(a.labels) for a in samples.attributes if a.declared},
         "intersections": intersections if isinstance(intersections, int | str) else [list(i) for i in intersections],
         "min_group_size": options.min_group_size,
         "missing_groups": options.missing_groups,
@@ -36,8 +37,13 @@ def describe(task: str, samples: Samples, columns: Columns, options: Options) ->
         },
     }
     if task == "classification":
-        facts["decision"] = options.conventions.decision
-        facts["score_type"] = samples.scale.kind if samples.scale else None
+        scale = samples.scale
+        several = len(columns.y_score) > 1
+        compared = (
+            ("softmax(y_score)" if several else "sigmoid(y_score)") if scale and scale.kind == "logit" else "y_score"
+        )
+        facts["decision"] = options.conventions.decision_on(compared)
+        facts["score_type"] = scale.kind if scale else None
         facts["thresholds"] = [t if isinstance(t, int | float | str) else "by by-key" for t in options.thresholds]
         facts["missing_scores"] = options.missing_scores
         facts["missing_labels"] = options.missing_labels

@@ -107,11 +107,11 @@ def _single(
         found["y"] = labels.binary(label, columns.y_true[0], asked, notes)
     for i, name in enumerate(columns.y_score):
         with problems.collecting():
-            found[f"s{i}"] = scores.as_float(table[name], name, "y_score")
+            found[f"s{i}"] = scores.as_float(table[name], name, "y_score", options.missing_values)
     if columns.y_logit is not None:
         name = columns.y_logit
         with problems.collecting():
-            found["logit"] = scores.as_float(table[name], name, "y_logit")
+            found["logit"] = scores.as_float(table[name], name, "y_logit", options.missing_values)
     if columns.y_pred is not None:
         with problems.collecting():
             found["pred"] = _decisions(table[columns.y_pred], columns.y_pred, asked)
@@ -170,7 +170,8 @@ def _paired(table: pl.DataFrame, pairs: Mapping[str, tuple[str, str]], options: 
         argument = f"labels[{name!r}]"
         with problems.collecting():
             y = labels.binary(table[true], true, options, notes, argument=argument)
-            parts.append(pl.DataFrame([y.alias("y"), scores.as_float(table[score], score, argument).alias("s0")]))
+            s = scores.as_float(table[score], score, argument, options.missing_values)
+            parts.append(pl.DataFrame([y.alias("y"), s.alias("s0")]))
     problems.raise_if_any()
     return pl.concat(parts)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from fmfair.attributes import check_names
+from fmfair.attributes import check_bins, check_names
 from fmfair.columns import ROLE_NAMES, SCORE_FAMILY, normalise
 from fmfair.errors import FmfairError, Problems, listing, near
 from fmfair.notes import Notes
@@ -58,7 +58,14 @@ class Columns:
         """Every column to read, each once."""
         single = (self.y_pred, self.y_logit, *self.values.values(), self.sample_id, self.cluster, self.weight)
         paired = [c for pair in self.pairs.values() for c in pair]
-        wanted = [*self.by, *self.attributes, *self.y_true, *self.y_score, *paired, *(c for c in single if c is not None)]
+        wanted = [
+            *self.by,
+            *self.attributes,
+            *self.y_true,
+            *self.y_score,
+            *paired,
+            *(c for c in single if c is not None),
+        ]
         return list(dict.fromkeys(wanted))
 
 
@@ -91,8 +98,11 @@ def find_columns(schema: Mapping[str, pl.DataType], given: Mapping[str, Any], no
     if not columns.pairs:
         columns = _find_outcome(schema, columns)
     taken = set(columns.needed)
+    _note_found(columns, given, notes)
     columns = _find_context(names, columns, given, taken, notes)
-    return _find_attributes(names, columns, given, notes)
+    columns = _find_attributes(names, columns, given, notes)
+    _note_unused(names, columns, notes)
+    return columns
 
 
 def find_values(schema: Mapping[str, pl.DataType], given: Mapping[str, Any], notes: Notes) -> Columns:
@@ -197,6 +207,21 @@ def _find_context(
     return replace(columns, by=by, sample_id=sample_id)
 
 
+def _note_found(columns: Columns, given: Mapping[str, Any], notes: Notes) -> None:
+    """Says which columns were found by their usual names."""
+    roles = {"y_true": columns.y_true, "y_score": columns.y_score, "y_pred": columns.y_pred, "y_logit": columns.y_logit}
+    found = [f"{role} = {', '.join(_as_names(c))}" for role, c in roles.items() if c and given[role] is None]
+    if found:
+        notes.say(f"found by name: {'; '.join(found)}")
+
+
+def _note_unused(names: Sequence[str], columns: Columns, notes: Notes) -> None:
+    """Says which columns play no part: one of them may be a model or finding that is pooled here."""
+    unused = [n for n in names if n not in columns.needed]
+    if unused and not columns.long:
+        notes.say(f"columns not used: {listing(unused, limit=10)}")
+
+
 def _find_attributes(names: list[str], columns: Columns, given: Mapping[str, Any], notes: Notes) -> Columns:
     if given["attributes"] is None and {"attribute", "group"} <= set(names) and not _by_name(names, "attributes"):
         if columns.sample_id is None:
@@ -217,9 +242,7 @@ def _find_attributes(names: list[str], columns: Columns, given: Mapping[str, Any
             )
         notes.say(f"attributes found by name: {', '.join(attributes)}")
     check_names(attributes)
-    unknown = [b for b in given["bins"] or {} if b not in attributes]
-    if unknown:
-        raise FmfairError(f"bins= names {listing(unknown)}, which is not among the attributes {listing(attributes)}")
+    check_bins(given["bins"] or {}, attributes)
     clash = sorted(set(attributes) & set(columns.by))
     if clash:
         raise FmfairError(f"{listing(clash)} cannot be an attribute and a by-key at once")

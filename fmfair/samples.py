@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 import polars as pl
 import polars.selectors as cs
@@ -24,6 +25,9 @@ from fmfair.options import Options
 from fmfair.outcomes import read_outcomes, weights
 from fmfair.roles import Columns
 from fmfair.scores import ScoreScale
+
+# Columns that are tried, alone and in pairs, when an error looks for those that tell repeated rows apart.
+MAX_TRIED = 12
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ def _context(
     check_bins(options.bins, columns.attributes)
     by, numbers = _by_keys(table, columns.by)
     if not options.conventions.strict_input:
-        _check_repeats(table, source, columns, numbers)
+        _check_repeats(table, source, columns, numbers, notes)
     problems = Problems()
     coded: list[tuple[Attribute, pl.Series]] = []
     for i, name in enumerate(columns.attributes):
@@ -155,9 +159,11 @@ def _by_keys(table: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, pl.S
     return pl.DataFrame({name: keys[f"k{i}"] for i, name in enumerate(by)}), joined["by"].cast(pl.UInt32)
 
 
-def _check_repeats(table: pl.DataFrame, source: pl.LazyFrame, columns: Columns, numbers: pl.Series) -> None:
+def _check_repeats(
+    table: pl.DataFrame, source: pl.LazyFrame, columns: Columns, numbers: pl.Series, notes: Notes
+) -> None:
     """A sample may occur once per by-key; otherwise rows of several models are pooled without anybody noticing."""
-    if columns.sample_id is None or columns.cluster is not None:
+    if columns.sample_id is None:
         return
     ids = table[columns.sample_id]
     if ids.dtype.is_nested() or ids.dtype == pl.Object:
@@ -167,25 +173,36 @@ def _check_repeats(table: pl.DataFrame, source: pl.LazyFrame, columns: Columns, 
     keys = pl.DataFrame([numbers, ids.alias("id")]).drop_nulls("id")
     repeated = keys.height - keys.n_unique()
     if repeated:
+        if columns.cluster is not None:
+            notes.warn(
+                f"sample_id: {plural(repeated, 'row')} with an id of {columns.sample_id!r} seen before in the by-key; "
+                "with cluster= that is taken as meant"
+            )
+            return
         example = keys.filter(keys.is_duplicated())["id"][0]
-        telling = _telling_columns(source, columns.sample_id, set(columns.needed))
-        hint = f"add {listing(telling)} to by=" if telling else "remove the repeats"
+        telling = _telling_columns(source, columns)
+        hint = f"add {telling} to by=" if telling else "remove the repeats"
         raise FmfairError(
             f"sample_id: column {columns.sample_id!r} repeats inside a by-key ({plural(repeated, 'repeated row')}, "
             f"e.g. {example!r}); {hint}, or give cluster= if several rows of one patient are meant"
         )
 
 
-def _telling_columns(source: pl.LazyFrame, sample_id: str, used: set[str]) -> list[str]:
-    """Columns not used so far that, together with the id, make every row different."""
+def _telling_columns(source: pl.LazyFrame, columns: Columns) -> str:
+    """Columns not used so far, or pairs of them, that make every row different beside the id and the by-keys."""
+    known = {str(columns.sample_id), *columns.by}
     schema = source.collect_schema()
-    names = [n for n, t in schema.items() if n not in used and not t.is_nested() and not t.is_float()]
-    if not names:
-        return []
-    counts = source.select(
-        pl.len().alias("\0n"), *(pl.struct(cs.by_name(sample_id, n)).n_unique().alias(n) for n in names)
-    ).collect()
-    return [n for n in names if counts[n][0] == counts["\0n"][0]]
+    free = [n for n, t in schema.items() if n not in columns.needed and not t.is_nested() and not t.is_float()]
+    for size in (1, 2):
+        tried = list(combinations(free[:MAX_TRIED], size))
+        if not tried:
+            break
+        distinct = [pl.struct(cs.by_name(*known, *names)).n_unique() for names in tried]
+        counts = source.select(pl.len().alias("n"), *(d.alias(f"k{i}") for i, d in enumerate(distinct))).collect()
+        telling = [names for i, names in enumerate(tried) if counts[f"k{i}"][0] == counts["n"][0]]
+        if telling:
+            return " or ".join(" and ".join(repr(n) for n in names) for names in telling[:3])
+    return ""
 
 
 def _per_pair(context: pl.DataFrame, by: pl.DataFrame, pairs: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:

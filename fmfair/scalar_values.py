@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from fmfair.array_api import report_of_arrays
+from fmfair.array_api import WORDS, report_of_arrays
 from fmfair.arrays import from_arrays
-from fmfair.errors import FmfairError
+from fmfair.errors import FmfairError, in_words, reworded
 from fmfair.groupings import join_parts
 from fmfair.metrics.registry import REGISTRY
 from fmfair.notes import Notes
@@ -23,6 +23,15 @@ from fmfair.segmentation import check_mask_options, report_of_values, with_overl
 
 # The metrics that a named statistic is made of.
 _PARTS: Mapping[str, tuple[str, ...]] = {"equal_opportunity": ("tpr",), "equalized_odds": ("tpr", "tnr")}
+
+
+# What these functions call the arguments of `evaluate`, and what they do not offer.
+_WORDS: Mapping[str, str] = {
+    **WORDS,
+    ", or leave these rows out with missing_scores='drop'": " or remove these rows",
+    " (missing_groups='keep' shows them as a group)": "",
+    ", or name the texts that mean missing with missing_values=": "",
+}
 
 
 class Masks(NamedTuple):
@@ -46,10 +55,11 @@ def classification_value(
 ) -> float:
     """A statistic of a metric across the groups, or across the combinations of several attributes."""
     metric, statistic = wanted
-    checked = check_options(metrics=_PARTS.get(metric, (metric,)), **options)
     notes = Notes()
-    table = from_arrays(**arrays, sensitive_features=sensitive_features, notes=notes)
-    report = report_of_arrays(table, _combined(checked, table.attributes), notes)
+    with reworded(_WORDS):
+        checked = check_options(metrics=_PARTS.get(metric, (metric,)), **options)
+        table = from_arrays(**arrays, sensitive_features=sensitive_features, notes=notes)
+        report = report_of_arrays(table, _combined(checked, table.attributes), notes)
     return _number(report, metric, statistic, table.attributes, notes.warnings)
 
 
@@ -91,7 +101,7 @@ def _number(report: Report, metric: str, statistic: str, attributes: Sequence[st
     """The value, after warning of all that a reader of the bare number must know."""
     attribute = join_parts(list(attributes))
     for sentence in said:
-        _warn(sentence)
+        _warn(in_words(sentence, _WORDS))
     for part in _PARTS.get(metric, (metric,)):
         _warn_of_undefined(report.groups.filter((pl.col("attribute") == attribute) & (pl.col("metric") == part)))
     row = report.gaps.filter(

@@ -15,6 +15,9 @@ from fmfair.errors import FmfairError, listing, plural, rows_at
 from fmfair.notes import Notes
 from fmfair.options import Options
 
+# Scores outside [0, 1] are taken for codes when they are no more than this share of all.
+SENTINEL_SHARE = 0.01
+
 
 @dataclass(frozen=True)
 class ScoreScale:
@@ -34,8 +37,8 @@ class ScoreScale:
         return self.kind != "rank"
 
 
-def as_float(values: pl.Series, name: str, argument: str) -> pl.Series:
-    """The scores in Float64; text and other types are refused.
+def as_float(values: pl.Series, name: str, argument: str, missing: Sequence[str] = ()) -> pl.Series:
+    """The numbers of a column in Float64; the texts that mean `missing` are NULL, other text and types are refused.
 
     Raises:
         FmfairError: The column is not numeric.
@@ -46,10 +49,15 @@ def as_float(values: pl.Series, name: str, argument: str) -> pl.Series:
         return pl.repeat(None, len(values), dtype=pl.Float64, eager=True)  # an empty CSV column is text
     detail = ""
     if values.dtype == pl.String:
+        kept = values.set(values.is_in(list(missing)), None)
+        numbers = kept.cast(pl.Float64, strict=False)
+        if missing and numbers.null_count() == kept.null_count():
+            return numbers
         bad = values.filter(values.is_not_null() & values.cast(pl.Float64, strict=False).is_null())
         detail = f"; not a number: {listing(bad.unique(maintain_order=True).to_list())}" if len(bad) else ""
         if any("," in v for v in bad.head(3)):
             detail += " (decimal commas must be points)"
+        detail += "; cast the column, or name the texts that mean missing with missing_values="
     raise FmfairError(f"{argument}: column {name!r} has the type {values.dtype}, expected numbers{detail}")
 
 
@@ -97,6 +105,8 @@ def read_scale(scores: Sequence[pl.Series], names: Sequence[str], options: Optio
     if inside and len(scores) > 1 and options.score_type in ("auto", "probability"):
         inside = _rows_sum_to_one(scores, options, notes)
     kind = options.score_type
+    if kind == "auto" and not inside and not options.conventions.strict_input:
+        _refuse_sentinels(scores, names)
     if kind == "auto":
         outside = "logit" if low < 0.0 or options.conventions.strict_input else "rank"
         kind = "probability" if inside else outside
@@ -125,6 +135,20 @@ def _rows_sum_to_one(scores: Sequence[pl.Series], options: Options, notes: Notes
     if not options.conventions.strict_input:
         notes.warn("y_score: the class columns do not sum to 1 in every row; each was taken as its own probability")
     return not (options.conventions.strict_input and options.score_type == "auto")
+
+
+def _refuse_sentinels(scores: Sequence[pl.Series], names: Sequence[str]) -> None:
+    """A few values outside [0, 1] among many inside are codes or slips, and must not make the others logits."""
+    for name, values in zip(names, scores, strict=True):
+        outside = (values < 0.0) | (values > 1.0)
+        count = int(outside.sum())
+        if 0 < count <= len(values) * SENTINEL_SHARE:
+            found = listing(values.filter(outside).unique().sort().to_list(), limit=3)
+            raise FmfairError(
+                f"y_score: all but {count:,} of the {len(values):,} scores in column {name!r} lie in [0, 1]; the rest "
+                f"are {found} ({rows_at(outside.arg_true().to_list())}). If they are codes for missing, remove them; "
+                "otherwise say score_type='logit' or 'rank'"
+            )
 
 
 def _refuse_outside(scores: Sequence[pl.Series], names: Sequence[str]) -> None:

@@ -94,11 +94,15 @@ def _given(values: list[float | None], blocks: Blocks, conventions: Conventions)
 
 
 def _tuned(rule: str, blocks: Blocks, n_by: int, conventions: Conventions) -> pl.DataFrame:
-    """The score that a rule chooses in each by-key; candidates are the observed scores."""
+    """The score that a rule chooses in each by-key; candidates are the observed scores, of decisions (0, 1) the 1."""
     weighted = blocks.frame["pos"].dtype.is_float()
-    sums = pl.col("pos", "neg").sum()
+    distinct = blocks.ranks.distinct
     chosen = (
-        blocks.by_cell().group_by("cell").agg(sums, rank=_chosen_rank(rule, conventions, weighted=weighted)).collect()
+        blocks.by_cell()
+        .with_columns(score=pl.lit(distinct).gather(pl.col("rank")))
+        .group_by("cell")
+        .agg(pl.col("pos", "neg").sum(), rank=_chosen_rank(rule, conventions, weighted=weighted), decided=_decided())
+        .collect()
     )
     everyone = pl.select(cell=pl.int_range(n_by, dtype=pl.UInt64))
     found = everyone.join(chosen, on="cell", how="left", maintain_order="left")
@@ -108,13 +112,29 @@ def _tuned(rule: str, blocks: Blocks, n_by: int, conventions: Conventions) -> pl
         if side in _needed(rule):
             reason = pl.when(pl.col(side) > 0).then(reason).otherwise(pl.lit(name))
     why = pl.when(pl.col("rank").is_null()).then(reason)
-    return found.with_columns(blocks.ranks.distinct.gather(rank).alias("threshold")).select(
+    found = found.with_columns(
+        distinct.gather(rank).alias("threshold"), (rank.cast(pl.UInt64) + int(conventions.strict)).alias("cut")
+    )
+    if not conventions.smoothed_f1 and rule in ("best_f1", "youden"):
+        # The best cut of decisions may be to call everybody positive, which is not what was decided.
+        as_decided = pl.when(pl.col("decided") & pl.col("rank").is_not_null())
+        cut = distinct.search_sorted(1.0, side="left")
+        found = found.with_columns(
+            as_decided.then(1.0).otherwise("threshold").alias("threshold"),
+            as_decided.then(cut).otherwise("cut").cast(pl.UInt64).alias("cut"),
+        )
+    return found.select(
         pl.col("cell").alias("by").cast(pl.UInt32),
         "threshold",
         pl.lit(rule).alias("threshold_rule"),
-        (pl.col("rank").cast(pl.UInt64) + int(conventions.strict)).alias("cut"),
+        "cut",
         why.alias("why"),
     )
+
+
+def _decided() -> pl.Expr:
+    """Whether the scores of a cell are 0 and 1 only: decisions, which rules take as they are."""
+    return ((pl.col("score") == 0) | (pl.col("score") == 1)).all()
 
 
 def _needed(rule: str) -> tuple[str, ...]:
@@ -134,6 +154,8 @@ def _chosen_rank(rule: str, conventions: Conventions, *, weighted: bool) -> pl.E
         # The denominators are columns: Polars divides by a single number by multiplying with its reciprocal, and
         # 49 * (1 / 49) is less than 1.
         high_enough = tp / (tp + fn) >= share if match.group(1) == "tpr" else tn / (tn + fp) >= share
+        candidate = (pl.col("score") == 1) | ~_decided()
+        high_enough = high_enough & candidate
         chosen = rank.filter(high_enough).last() if match.group(1) == "tpr" else rank.filter(high_enough).first()
     else:
         scale: pl.Expr | float = 1.0

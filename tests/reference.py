@@ -181,6 +181,10 @@ def choose_threshold(rule: str, rows: list[Row]) -> float | None:
         called = [r for r in rows if is_called(r, c)]
         counts[c] = (weight(positives(called)), weight(negatives(called)))
     kind, _, share = rule.partition("=")
+    if set(candidates) <= {0.0, 1.0}:  # decisions are taken as they are: 1 means positive
+        if kind in ("best_f1", "youden"):
+            return 1.0 if m and (n or kind == "best_f1") else None
+        candidates = [c for c in candidates if c == 1.0]
     if kind == "best_f1":
         f1 = {c: 2 * tp / (m + tp + fp) for c, (tp, fp) in counts.items()}
         return min(c for c in candidates if f1[c] == max(f1.values())) if m else None
