@@ -127,11 +127,14 @@ def _note_small_groups(groups: pl.DataFrame, options: Options, notes: Notes) -> 
     if not options.min_group_size:
         return
     small = groups.filter((pl.col("n") > 0) & (pl.col("n") < options.min_group_size))
+    small = small.unique(["by", "grouping", "cell"], maintain_order=True)
+    rows = int(small["n"].sum())
     small = small.group_by("grouping", "group", maintain_order=True).agg(pl.col("n").min())
     if small.height:
         shown = ", ".join(f"{g} (n={n})" for g, n in small.head(5).select("group", "n").iter_rows())
         more = f" and {small.height - 5} more" if small.height > 5 else ""
         notes.warn(
-            f"min_group_size={options.min_group_size}: {plural(small.height, 'group')} left out of the gaps: "
+            f"min_group_size={options.min_group_size}: {plural(small.height, 'group')} with {plural(rows, 'row')} left "
+            "out of the gaps: "
             f"{shown}{more}"
         )

@@ -93,7 +93,7 @@ def test_fc38_as_many_labels_as_columns_are_matched_in_sorted_order() -> None:
 
 
 def test_fc38_several_labels_without_a_positive_are_an_error() -> None:
-    with pytest.raises(FmfairError, match="say which is the positive class with positive="):
+    with pytest.raises(FmfairError, match="say which is the positive class with pos_label="):
         fmfair.evaluate_arrays([1, 2, 3, 1], MATRIX[:4], sensitive_features=[*"aabb"], classes=[1, 2, 3])
 
 
@@ -101,7 +101,7 @@ def test_fc38_several_labels_without_a_positive_are_an_error() -> None:
     ("classes", "message"),
     [
         ([1, 2], "classes= names 2 classes, but y_score has 3 columns"),
-        ([4, 5, 6], "positive=2 is not among classes="),
+        ([4, 5, 6], "pos_label=2 is not among classes="),
         ([1, 2, 2], "names '2' twice"),
     ],
 )
@@ -111,7 +111,7 @@ def test_fc38_classes_that_do_not_fit_are_an_error(classes: list[int], message: 
 
 
 def test_fc38_a_positive_class_that_does_not_occur_is_an_error() -> None:
-    with pytest.raises(FmfairError, match="positive=3 does not occur in column 'y_true', which has the values 1, 2"):
+    with pytest.raises(FmfairError, match="pos_label=3 does not occur in column 'y_true', which has the values 1, 2"):
         fmfair.evaluate_arrays(TRUTH, MATRIX, sensitive_features=GROUP, pos_label=3, classes=[1, 2, 3])
 
 

@@ -94,7 +94,7 @@ def test_row_missing_attribute__standard(missing: Any) -> None:
 def test_row_labels__standard() -> None:
     label = ["mel", "nv", "bcc", "mel", "unsure", "nv", "mel", "nv"]
 
-    with pytest.raises(FmfairError, match="say which is the positive class with positive="):
+    with pytest.raises(FmfairError, match="say which is the positive class with pos_label="):
         from_arrays(label, SCORE, GROUP)
 
     report = from_arrays(label, SCORE, GROUP, positive="mel", ignore=["unsure"])
