@@ -135,6 +135,5 @@ def _note_small_groups(groups: pl.DataFrame, options: Options, notes: Notes) -> 
         more = f" and {small.height - 5} more" if small.height > 5 else ""
         notes.warn(
             f"min_group_size={options.min_group_size}: {plural(small.height, 'group')} with {plural(rows, 'row')} left "
-            "out of the gaps: "
-            f"{shown}{more}"
+            f"out of the gaps: {shown}{more}"
         )

@@ -40,7 +40,7 @@ def test_fc43_with_a_minimum_the_group_stays_and_is_left_out_of_the_gaps(door: D
     assert gap(report, "auc") == pytest.approx(2 / 9)
     assert gap(report, "auc", "worst") == pytest.approx(7 / 9)
     assert gap(report, "auc", column="n_groups") == 2
-    assert [n for n in report.notes if "min_group_size=5: 1 groups with 3 rows left out of the gaps: w (n=3)" in n]
+    assert [n for n in report.notes if "min_group_size=5: 1 group with 3 rows left out of the gaps: w (n=3)" in n]
     assert summary(report, "worst-auc") == pytest.approx(7 / 9)
     assert overall(report, "auc", "n") == 15
 
