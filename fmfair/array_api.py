@@ -13,7 +13,7 @@ from fmfair.evaluation import report_of
 from fmfair.notes import Notes
 from fmfair.options import Bins, Intersections, Options, Threshold, check_options
 from fmfair.report import Report
-from fmfair.roles import Columns
+from fmfair.roles import Columns, as_names
 from fmfair.samples import classification_samples
 
 # How the array functions call the arguments of `evaluate`.
@@ -114,8 +114,8 @@ def evaluate_arrays(  # noqa: PLR0913 - the public door; everything behind it ta
 def report_of_arrays(table: ArrayTable, options: Options, notes: Notes) -> Report:
     """The report of arrays that were brought into one frame."""
     columns = Columns(
-        y_true=_as_tuple(table.y_true),
-        y_score=_as_tuple(table.y_score),
+        y_true=as_names(table.y_true),
+        y_score=as_names(table.y_score),
         score_names=tuple(table.y_score_names or ()),
         y_pred=table.y_pred,
         attributes=tuple(table.attributes),
@@ -123,9 +123,3 @@ def report_of_arrays(table: ArrayTable, options: Options, notes: Notes) -> Repor
     )
     samples = classification_samples(table.frame, table.frame.lazy(), columns, options, notes)
     return report_of(samples, columns, options, notes)
-
-
-def _as_tuple(names: str | list[str] | None) -> tuple[str, ...]:
-    if names is None:
-        return ()
-    return (names,) if isinstance(names, str) else tuple(names)

@@ -92,7 +92,7 @@ def in_words(text: str, words: Mapping[str, str]) -> str:
     """
     for word, other in words.items():
         start = r"(?<!\w)" if word[0].isalnum() else ""
-        text = re.sub(start + re.escape(word), lambda _, other=other: other, text)
+        text = other.join(re.split(start + re.escape(word), text))
     return text
 
 

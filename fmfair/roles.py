@@ -36,7 +36,7 @@ class Columns:
 
     `score_names` are the user's names of the class columns where they differ from the columns' own.
     `pairs` are the column pairs of `labels=`, by the name that becomes the by-key `label`. `values` are the columns
-    with a segmentation metric per sample, by metric.
+    with a segmentation metric per sample, by metric; while there are only masks, those with their paths, by role.
     """
 
     y_true: tuple[str, ...] = ()
@@ -84,8 +84,8 @@ def find_columns(schema: Mapping[str, pl.DataType], given: Mapping[str, Any], no
     names = list(schema)
     _require(names, given)
     columns = Columns(
-        y_true=_as_names(given["y_true"]),
-        y_score=_as_names(given["y_score"]),
+        y_true=as_names(given["y_true"]),
+        y_score=as_names(given["y_score"]),
         y_pred=given["y_pred"],
         y_logit=given["y_logit"],
         pairs={str(k): _pair(k, v) for k, v in (given["labels"] or {}).items()},
@@ -194,13 +194,13 @@ def _find_context(
     names: list[str], columns: Columns, given: Mapping[str, Any], taken: set[str], notes: Notes
 ) -> Columns:
     """By-keys and sample ids."""
-    wanted = {*_as_names(given["attributes"])} | taken
+    wanted = {*as_names(given["attributes"])} | taken
     if given["by"] is None:
         by = tuple(c for c in _by_name(names, "by") if c not in wanted)
         if by:
             notes.say(f"by-keys found by name: {', '.join(by)} (by=[] switches this off)")
     else:
-        by = _as_names(given["by"])
+        by = as_names(given["by"])
     sample_id = given["sample_id"]
     if sample_id is None:
         sample_id = next((c for c in _by_name(names, "sample_id") if c not in wanted and c not in by), None)
@@ -210,7 +210,7 @@ def _find_context(
 def _note_found(columns: Columns, given: Mapping[str, Any], notes: Notes) -> None:
     """Says which columns were found by their usual names."""
     roles = {"y_true": columns.y_true, "y_score": columns.y_score, "y_pred": columns.y_pred, "y_logit": columns.y_logit}
-    found = [f"{role} = {', '.join(_as_names(c))}" for role, c in roles.items() if c and given[role] is None]
+    found = [f"{role} = {', '.join(as_names(c))}" for role, c in roles.items() if c and given[role] is None]
     if found:
         notes.say(f"found by name: {'; '.join(found)}")
 
@@ -231,7 +231,7 @@ def _find_attributes(names: list[str], columns: Columns, given: Mapping[str, Any
             )
         notes.say("read as a long table: one row per sample and attribute")
         return replace(columns, attributes=("attribute", "group"), long=True)
-    attributes = _as_names(given["attributes"])
+    attributes = as_names(given["attributes"])
     if not attributes:
         taken = {*columns.needed}
         attributes = tuple(c for c in _by_name(names, "attributes") if c not in taken)
@@ -267,7 +267,8 @@ def _choose(candidates: Sequence[str], role: str, problems: Problems) -> None:
         problems.add(f"several columns could be {role}: {shown}; choose one with {role}= ({FLAGS[role]})")
 
 
-def _as_names(value: Any) -> tuple[str, ...]:
+def as_names(value: Any) -> tuple[str, ...]:
+    """Names given as nothing, one text or several."""
     if value is None:
         return ()
     return (value,) if isinstance(value, str) else tuple(value)

@@ -2,8 +2,9 @@
 
 Columns: `by` (number of the by-key, UInt32), `g0`, `g1`, ... (group codes, UInt32, NULL where missing), and for
 a classification `y` (0/1), `score` (what is ranked), `prob` (what is compared with thresholds and calibrated), `bce`
-(cross-entropy of the row), `pred` (decisions already made), `weight`; for a segmentation `value` and `weight`.
-The user's own names are kept beside the table, so that no name of theirs can clash with one of these.
+(cross-entropy of the row), `logit` (where one is at hand), `pred` (decisions already made), `weight`; for a
+segmentation a column per metric (`dice`, `iou`, `both_empty`) and `weight`. The user's own names are kept beside the
+table, so that no name of theirs can clash with one of these.
 """
 
 from __future__ import annotations
