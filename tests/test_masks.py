@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from fairmedfm._inputs import dice_scores
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
 from fmfair.errors import FmfairError
 from fmfair.masks import apply_empty, overlap
@@ -45,7 +40,7 @@ def test_frame_has_one_row_per_sample_with_the_counts_of_both_masks() -> None:
     assert frame.rows() == [(2 * 2 / 6, 2 / 4, 3, 3, 2), (0.0, 0.0, 1, 1, 0)]
 
 
-# FC-25: only both-empty is undefined
+# Only both-empty is undefined
 def test_only_two_empty_masks_are_undefined() -> None:
     frame = overlap(SLICES_PREDICTED, SLICES_TRUE).frame
 
@@ -87,7 +82,7 @@ def test_policy_must_be_known_and_lengths_equal() -> None:
         apply_empty(pl.Series([1.0]), pl.Series([True, False]), "one")
 
 
-# FC-26: what the values mean is decided once
+# What the values mean is decided once
 @pytest.mark.parametrize("options", [{}, {"mask_type": "logit"}, {"threshold": 0.5}])
 def test_logits_are_recognised_on_all_masks_together(options: dict[str, Any]) -> None:
     values = dice(LOGITS, LOGITS_TRUE, **options)
@@ -201,7 +196,7 @@ def test_label_notes_say_what_is_suspicious() -> None:
     assert "mask_threshold=0.3 is not used" in overlap([[0, 1]], [[0, 1]], label=1, threshold=0.3).note
 
 
-# FC-28: shapes
+# Shapes
 def test_transposed_or_broadcastable_masks_are_refused() -> None:
     column, row = np.array([[1], [0], [1], [0]]), np.array([[1, 0, 1, 0]])
 
@@ -256,7 +251,7 @@ def test_all_wrong_shapes_are_counted_and_the_first_shown() -> None:
     assert "sample 6" not in str(e.value)
 
 
-# FC-30: 64-bit counts
+# 64-bit counts
 def test_counts_of_uint8_masks_do_not_wrap() -> None:
     full, upper, row = (np.zeros((20, 20), np.uint8) for _ in range(3))
     full[:], upper[:15], row[0] = 1, 1, 1
@@ -332,69 +327,3 @@ def test_faults_of_every_kind_are_reported_together() -> None:
 def test_options_out_of_range_or_at_odds_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(FmfairError, match=words):
         overlap([[1, 0]], [[1, 0]], **options)
-
-
-# Multiples of 1/8 are exact in every float type, and 0.5 is among them.
-MASKS = st.one_of(
-    hnp.arrays(bool, (2, 3)),
-    hnp.arrays(st.sampled_from([np.uint8, np.int16, np.uint64]), (2, 3), elements=st.integers(0, 3)),
-    hnp.arrays(
-        st.sampled_from([np.float16, np.float32, np.float64]), (2, 3), elements=st.integers(0, 8).map(lambda k: k / 8)
-    ),
-    hnp.arrays(np.float32, (2, 3), elements=st.integers(-4, 10).map(lambda k: k / 8)),
-)
-PAIRS = st.lists(st.tuples(MASKS, MASKS), min_size=1, max_size=6)
-LABELS = st.sampled_from([None, None, 0, 1, 2, 0.5])
-
-
-# Logits below 1 are no probabilities, and neither are integers.
-BELOW_ONE = np.array([[-0.5, 0.25, 1.0], [0.125, 0.5, 0.75]])
-
-
-@given(pairs=PAIRS, label=LABELS, threshold=st.sampled_from([None, 0.25, 0.5, 0.8]), axes=st.integers(0, 3))
-@example(pairs=[(BELOW_ONE, BELOW_ONE > -1), (np.abs(BELOW_ONE), BELOW_ONE)], label=None, threshold=None, axes=0)
-@example(pairs=[(BELOW_ONE > 0, BELOW_ONE > -1)], label=None, threshold=0.8, axes=1)
-@settings(max_examples=200)
-def test_fairmedfm_convention_equals_the_package(pairs: Any, label: Any, threshold: Any, axes: int) -> None:
-    predicted = [pred.reshape((1,) * axes + (2, 1, 3)) for pred, _ in pairs]
-    true = [true for _, true in pairs]
-
-    expected = dice_scores(predicted, true, label=label, mask_threshold=threshold or 0.5, empty_score=1.0)
-    values = overlap(predicted, true, label=label, threshold=threshold, conventions="fairmedfm").frame["dice"]
-
-    assert apply_empty(values, values.is_null(), "one").to_list() == expected.tolist()
-
-
-def oracle(pairs: Any, label: Any, threshold: float | None) -> list[tuple[Any, ...]] | None:
-    """The same numbers from loops over Python values; None where the values fit no mask type."""
-    values = [float(v) for pred, _ in pairs for v in pred.ravel()]
-    decimals = [float(v) for pred, _ in pairs for v in pred.ravel() if pred.dtype.kind == "f"]
-    cut, strict = 0.0, True
-    if decimals and min(decimals) < 0:
-        cut = 0.0 if threshold is None else math.log(threshold / (1 - threshold))
-    elif decimals and max(values) <= 1:
-        cut, strict = threshold or 0.5, False
-    elif decimals and any(v != int(v) for v in decimals) and label is None:
-        return None
-    rows = []
-    for pred, true in pairs:
-        p = [v == label if label is not None else (v > cut if strict else v >= cut) for v in map(float, pred.ravel())]
-        t = [v == label if label is not None else v > 0 for v in map(float, true.ravel())]
-        both, either = sum(a and b for a, b in zip(p, t, strict=True)), sum(a or b for a, b in zip(p, t, strict=True))
-        score = float(Fraction(2 * both, sum(p) + sum(t))) if either else None
-        rows.append((score, float(Fraction(both, either)) if either else None, sum(p), sum(t), both))
-    return rows
-
-
-@given(pairs=PAIRS, label=LABELS, threshold=st.sampled_from([None, 0.25, 0.5, 0.8]))
-@example(pairs=[(BELOW_ONE, BELOW_ONE > -1), (np.abs(BELOW_ONE), BELOW_ONE)], label=None, threshold=0.8)
-@settings(max_examples=200)
-def test_standard_convention_equals_a_plain_loop(pairs: Any, label: Any, threshold: Any) -> None:
-    predicted, true = [pred for pred, _ in pairs], [true for _, true in pairs]
-    expected = oracle(pairs, label, threshold)
-
-    if expected is None:
-        with pytest.raises(FmfairError, match="pass mask_type"):
-            overlap(predicted, true, threshold=threshold)
-    else:
-        assert overlap(predicted, true, label=label, threshold=threshold).frame.rows() == expected

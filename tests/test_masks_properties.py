@@ -1,0 +1,80 @@
+"""Overlap of any masks: as the published package has it, and as a plain loop over the pixels has it."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from fairmedfm._inputs import dice_scores
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from fmfair.errors import FmfairError
+from fmfair.masks import apply_empty, overlap
+
+# Multiples of 1/8 are exact in every float type, and 0.5 is among them.
+MASKS = st.one_of(
+    hnp.arrays(bool, (2, 3)),
+    hnp.arrays(st.sampled_from([np.uint8, np.int16, np.uint64]), (2, 3), elements=st.integers(0, 3)),
+    hnp.arrays(
+        st.sampled_from([np.float16, np.float32, np.float64]), (2, 3), elements=st.integers(0, 8).map(lambda k: k / 8)
+    ),
+    hnp.arrays(np.float32, (2, 3), elements=st.integers(-4, 10).map(lambda k: k / 8)),
+)
+PAIRS = st.lists(st.tuples(MASKS, MASKS), min_size=1, max_size=6)
+LABELS = st.sampled_from([None, None, 0, 1, 2, 0.5])
+# Logits below 1 are no probabilities, and neither are integers.
+BELOW_ONE = np.array([[-0.5, 0.25, 1.0], [0.125, 0.5, 0.75]])
+
+
+@given(pairs=PAIRS, label=LABELS, threshold=st.sampled_from([None, 0.25, 0.5, 0.8]), axes=st.integers(0, 3))
+@example(pairs=[(BELOW_ONE, BELOW_ONE > -1), (np.abs(BELOW_ONE), BELOW_ONE)], label=None, threshold=None, axes=0)
+@example(pairs=[(BELOW_ONE > 0, BELOW_ONE > -1)], label=None, threshold=0.8, axes=1)
+@settings(max_examples=200)
+def test_fairmedfm_convention_equals_the_package(pairs: Any, label: Any, threshold: Any, axes: int) -> None:
+    predicted = [pred.reshape((1,) * axes + (2, 1, 3)) for pred, _ in pairs]
+    true = [true for _, true in pairs]
+
+    expected = dice_scores(predicted, true, label=label, mask_threshold=threshold or 0.5, empty_score=1.0)
+    values = overlap(predicted, true, label=label, threshold=threshold, conventions="fairmedfm").frame["dice"]
+
+    assert apply_empty(values, values.is_null(), "one").to_list() == expected.tolist()
+
+
+def oracle(pairs: Any, label: Any, threshold: float | None) -> list[tuple[Any, ...]] | None:
+    """The same numbers from loops over Python values; None where the values fit no mask type."""
+    values = [float(v) for pred, _ in pairs for v in pred.ravel()]
+    decimals = [float(v) for pred, _ in pairs for v in pred.ravel() if pred.dtype.kind == "f"]
+    cut, strict = 0.0, True
+    if decimals and min(decimals) < 0:
+        cut = 0.0 if threshold is None else math.log(threshold / (1 - threshold))
+    elif decimals and max(values) <= 1:
+        cut, strict = threshold or 0.5, False
+    elif decimals and any(v != int(v) for v in decimals) and label is None:
+        return None
+    rows = []
+    for pred, true in pairs:
+        p = [v == label if label is not None else (v > cut if strict else v >= cut) for v in map(float, pred.ravel())]
+        t = [v == label if label is not None else v > 0 for v in map(float, true.ravel())]
+        both, either = sum(a and b for a, b in zip(p, t, strict=True)), sum(a or b for a, b in zip(p, t, strict=True))
+        score = float(Fraction(2 * both, sum(p) + sum(t))) if either else None
+        rows.append((score, float(Fraction(both, either)) if either else None, sum(p), sum(t), both))
+    return rows
+
+
+@given(pairs=PAIRS, label=LABELS, threshold=st.sampled_from([None, 0.25, 0.5, 0.8]))
+@example(pairs=[(BELOW_ONE, BELOW_ONE > -1), (np.abs(BELOW_ONE), BELOW_ONE)], label=None, threshold=0.8)
+@settings(max_examples=200)
+def test_standard_convention_equals_a_plain_loop(pairs: Any, label: Any, threshold: Any) -> None:
+    predicted, true = [pred for pred, _ in pairs], [true for _, true in pairs]
+    expected = oracle(pairs, label, threshold)
+
+    if expected is None:
+        with pytest.raises(FmfairError, match="pass mask_type"):
+            overlap(predicted, true, threshold=threshold)
+    else:
+        assert overlap(predicted, true, label=label, threshold=threshold).frame.rows() == expected
