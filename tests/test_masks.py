@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from fairmedfm._inputs import dice_scores
 
 from fmfair.errors import FmfairError
 from fmfair.masks import apply_empty, overlap
