@@ -26,7 +26,7 @@ lint: $(VENV)/dev.stamp ## check style, format, types and the direction of impor
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-cache --config pyproject.toml
+	$(BIN)/lint-imports --no-cache pyproject.toml
 
 bench: $(VENV)/dev.stamp ## measure time and memory beside FairMedFM (several minutes)
 	$(BIN)/python -m benchmarks.evaluate $(ARGS)

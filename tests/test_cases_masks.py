@@ -87,7 +87,7 @@ def test_fc25_only_both_empty_is_undefined() -> None:
 
 
 def test_fc25_an_unknown_policy_is_an_error() -> None:
-    with pytest.raises(FmfairError, match="empty='nan' is not known; expected 'one', 'zero' or 'drop'"):
+    with pytest.raises(FmfairError, match="empty='nan' is not known; expected one of 'one', 'zero', 'drop'"):
         fmfair.dice_gap(pred_masks=PREDICTED, true_masks=REFERENCE, sensitive_features=SEX, empty="nan")
 
 
