@@ -237,11 +237,17 @@ def _value(metric: Metric, *, probability: bool, scored: bool) -> tuple[pl.Expr,
         raw = to_expr(str(metric.formula))
         known = pl.col("tp").is_not_null()
         value = pl.when(metric.defined() & known).then(raw)
-        return value, pl.when(known).then(metric.reason()).otherwise(pl.col("why"))
+        return _finite(value, pl.when(known).then(metric.reason()).otherwise(pl.col("why")))
     value = pl.when(metric.defined()).then(pl.col(metric.name).cast(pl.Float64))
     note = metric.reason()
     if metric.family == "fitted":
         note = pl.coalesce(
             note, pl.when(pl.col(metric.name).is_null()).then(pl.coalesce("fit_note", pl.lit("the fit did not settle")))
         )
-    return value, note
+    return _finite(value, note)
+
+
+def _finite(value: pl.Expr, note: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    """NULL for what overflows or loses its last digit, as with weights of 1e-320, and a note beside every NULL."""
+    held = value.is_finite().fill_null(False)
+    return pl.when(held).then(value), pl.when(~held).then(pl.coalesce(note, pl.lit("beyond the range of numbers")))
