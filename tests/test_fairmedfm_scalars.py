@@ -47,7 +47,7 @@ def test_a_number_of_a_classification(name: str, table: Arrays) -> None:
 
 @pytest.mark.parametrize("name", CLASSIFICATION)
 @given(table=classes())
-@settings(max_examples=3)
+@settings(max_examples=2)
 def test_a_number_of_class_columns(name: str, table: Classes) -> None:
     options: dict[str, Any] = {"pos_label": table.positive, "score_type": table.score_type}
     try:

@@ -66,7 +66,7 @@ def their_dice(masks: MaskPairs, empty_score: float) -> list[float]:
 
 
 @given(masks=mask_pairs())
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_the_dice_of_every_pair_of_masks(masks: MaskPairs) -> None:
     frame = overlap(masks.pred, masks.true, label=masks.label, threshold=masks.threshold, conventions="fairmedfm").frame
     for score in (0.0, 1.0):
