@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from fmfair.options import Bins
-from fmfair.scalar_values import Masks, segmentation_value
+from fmfair.scalar_values import segmentation_value
+from fmfair.segmentation import Masks
 
 
 def dice_gap(  # noqa: PLR0913 - Dice or masks, and how masks are read
@@ -36,8 +37,10 @@ def dice_gap(  # noqa: PLR0913 - Dice or masks, and how masks are read
         true_masks: Reference masks in the same forms.
         sensitive_features: Group of each sample; the combinations of several are compared.
         label: The class to evaluate in masks with several.
-        mask_threshold: Cut of masks that hold probabilities or logits.
-        mask_type: `"auto"`, `"label"`, `"probability"` or `"logit"`, for all masks alike.
+        mask_threshold: Cut of probabilities or logits, in [0, 1]; of whole numbers the grey level from which a pixel
+            counts, e.g. 128, which JPEG masks need.
+        mask_type: `"auto"`, `"label"`, `"probability"` (also as 8-bit or 16-bit grey levels) or `"logit"`, for all
+            masks alike.
         empty: What a sample counts whose masks are both empty: `"one"`, `"zero"` or `"drop"`.
         bins: Cut points or a number of quantiles per numeric attribute.
         sample_weight: Weights; 0 leaves a sample out.
@@ -53,7 +56,7 @@ def dice_gap(  # noqa: PLR0913 - Dice or masks, and how masks are read
         >>> round(fmfair.dice_gap([0.9, 0.7, 0.6, 0.5], sensitive_features=["x", "x", "z", "z"]), 12)
         0.25
     """
-    masks = Masks(pred_masks, true_masks, label, mask_threshold, mask_type, empty)
+    masks = Masks(label, mask_threshold, mask_type, empty, pred_masks, true_masks)
     return segmentation_value(
         "difference",
         {"values": dice, "sample_weight": sample_weight},
@@ -88,8 +91,10 @@ def worst_group_dice(  # noqa: PLR0913 - Dice or masks, and how masks are read
         true_masks: Reference masks in the same forms.
         sensitive_features: Group of each sample; the combinations of several are compared.
         label: The class to evaluate in masks with several.
-        mask_threshold: Cut of masks that hold probabilities or logits.
-        mask_type: `"auto"`, `"label"`, `"probability"` or `"logit"`, for all masks alike.
+        mask_threshold: Cut of probabilities or logits, in [0, 1]; of whole numbers the grey level from which a pixel
+            counts, e.g. 128, which JPEG masks need.
+        mask_type: `"auto"`, `"label"`, `"probability"` (also as 8-bit or 16-bit grey levels) or `"logit"`, for all
+            masks alike.
         empty: What a sample counts whose masks are both empty: `"one"`, `"zero"` or `"drop"`.
         bins: Cut points or a number of quantiles per numeric attribute.
         sample_weight: Weights; 0 leaves a sample out.
@@ -105,7 +110,7 @@ def worst_group_dice(  # noqa: PLR0913 - Dice or masks, and how masks are read
         >>> fmfair.worst_group_dice([0.9, 0.7, 0.6, 0.5], sensitive_features=["x", "x", "z", "z"])
         0.55
     """
-    masks = Masks(pred_masks, true_masks, label, mask_threshold, mask_type, empty)
+    masks = Masks(label, mask_threshold, mask_type, empty, pred_masks, true_masks)
     return segmentation_value(
         "worst",
         {"values": dice, "sample_weight": sample_weight},
@@ -140,8 +145,10 @@ def dice_std(  # noqa: PLR0913 - Dice or masks, and how masks are read
         true_masks: Reference masks in the same forms.
         sensitive_features: Group of each sample; the combinations of several are compared.
         label: The class to evaluate in masks with several.
-        mask_threshold: Cut of masks that hold probabilities or logits.
-        mask_type: `"auto"`, `"label"`, `"probability"` or `"logit"`, for all masks alike.
+        mask_threshold: Cut of probabilities or logits, in [0, 1]; of whole numbers the grey level from which a pixel
+            counts, e.g. 128, which JPEG masks need.
+        mask_type: `"auto"`, `"label"`, `"probability"` (also as 8-bit or 16-bit grey levels) or `"logit"`, for all
+            masks alike.
         empty: What a sample counts whose masks are both empty: `"one"`, `"zero"` or `"drop"`.
         bins: Cut points or a number of quantiles per numeric attribute.
         sample_weight: Weights; 0 leaves a sample out.
@@ -157,7 +164,7 @@ def dice_std(  # noqa: PLR0913 - Dice or masks, and how masks are read
         >>> round(fmfair.dice_std([0.9, 0.7, 0.6, 0.5], sensitive_features=["x", "x", "z", "z"]), 12)
         0.125
     """
-    masks = Masks(pred_masks, true_masks, label, mask_threshold, mask_type, empty)
+    masks = Masks(label, mask_threshold, mask_type, empty, pred_masks, true_masks)
     return segmentation_value(
         "std",
         {"values": dice, "sample_weight": sample_weight},
@@ -192,8 +199,10 @@ def dice_skewness(  # noqa: PLR0913 - Dice or masks, and how masks are read
         true_masks: Reference masks in the same forms.
         sensitive_features: Group of each sample; the combinations of several are compared.
         label: The class to evaluate in masks with several.
-        mask_threshold: Cut of masks that hold probabilities or logits.
-        mask_type: `"auto"`, `"label"`, `"probability"` or `"logit"`, for all masks alike.
+        mask_threshold: Cut of probabilities or logits, in [0, 1]; of whole numbers the grey level from which a pixel
+            counts, e.g. 128, which JPEG masks need.
+        mask_type: `"auto"`, `"label"`, `"probability"` (also as 8-bit or 16-bit grey levels) or `"logit"`, for all
+            masks alike.
         empty: What a sample counts whose masks are both empty: `"one"`, `"zero"` or `"drop"`.
         bins: Cut points or a number of quantiles per numeric attribute.
         sample_weight: Weights; 0 leaves a sample out.
@@ -209,7 +218,7 @@ def dice_skewness(  # noqa: PLR0913 - Dice or masks, and how masks are read
         >>> round(fmfair.dice_skewness([0.9, 0.7, 0.6, 0.5], sensitive_features=["x", "x", "z", "z"]), 12)
         2.25
     """
-    masks = Masks(pred_masks, true_masks, label, mask_threshold, mask_type, empty)
+    masks = Masks(label, mask_threshold, mask_type, empty, pred_masks, true_masks)
     return segmentation_value(
         "skewness",
         {"values": dice, "sample_weight": sample_weight},
@@ -245,8 +254,10 @@ def equity_scaled_dice(  # noqa: PLR0913 - Dice or masks, and how masks are read
         true_masks: Reference masks in the same forms.
         sensitive_features: Group of each sample; the combinations of several are compared.
         label: The class to evaluate in masks with several.
-        mask_threshold: Cut of masks that hold probabilities or logits.
-        mask_type: `"auto"`, `"label"`, `"probability"` or `"logit"`, for all masks alike.
+        mask_threshold: Cut of probabilities or logits, in [0, 1]; of whole numbers the grey level from which a pixel
+            counts, e.g. 128, which JPEG masks need.
+        mask_type: `"auto"`, `"label"`, `"probability"` (also as 8-bit or 16-bit grey levels) or `"logit"`, for all
+            masks alike.
         empty: What a sample counts whose masks are both empty: `"one"`, `"zero"` or `"drop"`.
         bins: Cut points or a number of quantiles per numeric attribute.
         sample_weight: Weights; 0 leaves a sample out.
@@ -262,7 +273,7 @@ def equity_scaled_dice(  # noqa: PLR0913 - Dice or masks, and how masks are read
         >>> round(fmfair.equity_scaled_dice([0.9, 0.7, 0.6, 0.5], sensitive_features=["x", "x", "z", "z"]), 12)
         0.6
     """
-    masks = Masks(pred_masks, true_masks, label, mask_threshold, mask_type, empty)
+    masks = Masks(label, mask_threshold, mask_type, empty, pred_masks, true_masks)
     return segmentation_value(
         "equity_scaled_std",
         {"values": dice, "sample_weight": sample_weight},

@@ -6,7 +6,7 @@ import importlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,13 @@ Array = npt.NDArray[Any]
 ARRAY_FILES = (".npy", ".npz")
 IMAGE_FILES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".gif")
 VOLUME_FILES = (".nii", ".nii.gz")
+
+
+class Mask(NamedTuple):
+    """The values of a mask, and whether they went through a lossy compression that adds stray grey levels."""
+
+    values: Array
+    lossy: bool = False
 
 
 class UnusableMaskError(Exception):
@@ -81,8 +88,8 @@ def as_array(values: Any) -> Array:
         raise UnusableMaskError(f"cannot be turned into an array ({_first_line(error)})") from None
 
 
-def load_mask(mask: Any, *, base: str | os.PathLike[str] | None = None, squeeze: bool = False) -> Array:
-    """One mask as a numeric array.
+def load_mask(mask: Any, *, base: str | os.PathLike[str] | None = None, squeeze: bool = False) -> Mask:
+    """One mask with its numeric values.
 
     Args:
         mask: Array, tensor, nested lists, or the path of a file.
@@ -95,7 +102,8 @@ def load_mask(mask: Any, *, base: str | os.PathLike[str] | None = None, squeeze:
     """
     if is_missing(mask) or (isinstance(mask, str) and not mask):
         raise UnusableMaskError("is missing")
-    array = read_mask(Path(base or "", mask)) if is_path(mask) else as_array(mask)
+    loaded = read_mask(Path(base or "", mask)) if is_path(mask) else Mask(as_array(mask))
+    array = loaded.values
     if array.ndim == 0:
         raise UnusableMaskError("is a single value, not an array of pixels")
     if array.dtype.kind not in "biuf":
@@ -103,11 +111,11 @@ def load_mask(mask: Any, *, base: str | os.PathLike[str] | None = None, squeeze:
     if array.size == 0:
         raise UnusableMaskError(f"has no pixels (shape {array.shape})")
     if squeeze and not (is_path(mask) and os.fspath(mask).lower().endswith(IMAGE_FILES)):
-        return np.squeeze(array)
-    return array
+        return Mask(np.squeeze(array), loaded.lossy)
+    return loaded
 
 
-def read_mask(path: Path) -> Array:
+def read_mask(path: Path) -> Mask:
     """The values in a mask file, unscaled, as the file stores them.
 
     NumPy archives give their first array; images their first channel, and several pages or frames are stacked in
@@ -119,7 +127,7 @@ def read_mask(path: Path) -> Array:
         FmfairError: If the package that reads such files is not installed.
     """
     name = path.name.lower()
-    readers: dict[tuple[str, ...], Callable[[Path], Array]] = {
+    readers: dict[tuple[str, ...], Callable[[Path], Mask]] = {
         ARRAY_FILES: _read_numpy,
         VOLUME_FILES: _read_nifti,
         IMAGE_FILES: _read_image,
@@ -137,33 +145,35 @@ def read_mask(path: Path) -> Array:
         raise UnusableMaskError(f"cannot be read ({_first_line(error)})") from None
 
 
-def _read_numpy(path: Path) -> Array:
+def _read_numpy(path: Path) -> Mask:
     # Opened here, since NumPy leaves a broken archive open.
     with path.open("rb") as file:
         loaded = np.load(file, allow_pickle=False)
         if not hasattr(loaded, "files"):
-            return np.asarray(loaded)
+            return Mask(np.asarray(loaded))
         if not loaded.files:
             raise UnusableMaskError("is an archive without arrays")
-        return np.asarray(loaded[loaded.files[0]])
+        return Mask(np.asarray(loaded[loaded.files[0]]))
 
 
-def _read_nifti(path: Path) -> Array:
-    return np.asanyarray(_optional("nibabel").load(str(path)).dataobj)
+def _read_nifti(path: Path) -> Mask:
+    return Mask(np.asanyarray(_optional("nibabel").load(str(path)).dataobj))
 
 
-def _read_image(path: Path) -> Array:
+def _read_image(path: Path) -> Mask:
     with _optional("PIL.Image").open(path) as image:
         # Pillow keeps only the upper 8 bits of 16-bit colour, which turns small labels into 0.
         if image.mode.startswith(("RGB", "LA")) and any(";16" in str(tile) for tile in image.tile):
             raise UnusableMaskError("is a 16-bit colour image; save one channel as 16-bit grey")
+        # Told by what is in the file: TIFF may hold JPEG, and the name may be wrong.
+        lossy = image.format in ("JPEG", "MPO") or image.info.get("compression") == "jpeg"
         pages = []
         for page in range(getattr(image, "n_frames", 1)):
             image.seek(page)
             grey = image.convert("RGB") if image.format == "GIF" and image.mode == "P" else image
             values = np.array(grey)
             pages.append(values if values.ndim == 2 else values[..., 0])
-    return pages[0] if len(pages) == 1 else np.stack(pages)
+    return Mask(pages[0] if len(pages) == 1 else np.stack(pages), lossy)
 
 
 def _optional(module: str) -> Any:

@@ -24,3 +24,8 @@ class Notes(list[str]):
         if sentence not in self:
             self.warnings.append(sentence)
         self.say(sentence)
+
+    def take(self, other: Notes) -> None:
+        """Note all that another list holds, its warnings as warnings."""
+        for sentence in other:
+            (self.warn if sentence in other.warnings else self.say)(sentence)

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -19,7 +19,7 @@ from fmfair.notes import Notes
 from fmfair.options import Options, check_options
 from fmfair.report import Report
 from fmfair.roles import Columns
-from fmfair.segmentation import check_mask_options, report_of_values, with_overlap
+from fmfair.segmentation import Masks, report_of_values, with_overlap
 
 # The metrics that a named statistic is made of.
 _PARTS: Mapping[str, tuple[str, ...]] = {"equal_opportunity": ("tpr",), "equalized_odds": ("tpr", "tnr")}
@@ -32,22 +32,6 @@ _WORDS: Mapping[str, str] = {
     " (missing_groups='keep' shows them as a group)": "",
     ", or name the texts that mean missing with missing_values=": "",
 }
-
-
-class Masks(NamedTuple):
-    """Masks instead of Dice values, and how they are read."""
-
-    pred: Any
-    true: Any
-    label: int | float | None
-    mask_threshold: float | None
-    mask_type: str
-    empty: str
-
-    @property
-    def given(self) -> bool:
-        """Whether there are masks at all."""
-        return self.pred is not None or self.true is not None
 
 
 def classification_value(
@@ -70,24 +54,18 @@ def segmentation_value(
     if masks.given == (arrays["values"] is not None):
         raise FmfairError("give either dice, or both pred_masks and true_masks")
     checked = check_options(among=(REGISTRY["dice"],), **options)
-    check_mask_options(mask_type=masks.mask_type, empty=masks.empty)
+    masks.check(checked)
     notes = Notes()
     arrays = dict(arrays)
     if masks.given:
-        scored, columns = with_overlap(
-            pl.DataFrame(),
-            Columns(),
-            (masks.pred, masks.true),
-            checked,
-            notes,
-            label=masks.label,
-            mask_threshold=masks.mask_threshold,
-            mask_type=masks.mask_type,
-            empty=masks.empty,
-        )
+        scored, columns = with_overlap(pl.DataFrame(), Columns(), masks, checked, notes)
         arrays["values"] = scored[columns.values["dice"]]
     table = from_arrays(**arrays, sensitive_features=sensitive_features, notes=notes, values_name="dice")
-    columns = Columns(values={"dice": str(table.values)}, attributes=tuple(table.attributes), weight=table.weight)
+    columns = Columns(
+        values={"dice": str(table.values)},
+        attributes=tuple(table.attributes),
+        weight=table.weight,
+    )
     report = report_of_values(table.frame, table.frame.lazy(), columns, _combined(checked, table.attributes), notes)
     return _number(report, "dice", statistic, table.attributes, notes.warnings)
 

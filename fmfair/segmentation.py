@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from fmfair import masks, readers
-from fmfair.errors import check_choice, plural
+from fmfair.errors import FmfairError, check_choice, plural
 from fmfair.evaluation import make_report, read_source
 from fmfair.groupings import Grouping
 from fmfair.longtable import widen
-from fmfair.mask_values import MASK_TYPES
+from fmfair.mask_values import MaskOptions
 from fmfair.metrics.metric import Metric
 from fmfair.metrics.registry import REGISTRY
 from fmfair.notes import Notes
@@ -67,8 +67,10 @@ def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind
         bins: Cut points or a number of quantiles per numeric attribute, e.g. `{"age": [40, 60]}`.
         intersections: 2 for all pairs of attributes, 3 for triples too, `"all"`, or a list of tuples.
         label: The class to evaluate in masks with several; any value above 0 is foreground where left out.
-        mask_threshold: Cut of masks that hold probabilities or logits, on the scale of the probability.
-        mask_type: `"label"`, `"probability"` or `"logit"`; `"auto"` decides once for all masks.
+        mask_threshold: The lowest probability that is foreground, in [0, 1], where masks hold probabilities or logits;
+            where they hold whole numbers the grey level from which a pixel counts, e.g. 128. JPEG masks need it.
+        mask_type: What predicted masks hold: `"label"`, `"probability"` (8-bit and 16-bit grey levels are divided by
+            255 or 65535) or `"logit"`; `"auto"` decides once for all masks, whole numbers being labels.
         empty: What a sample counts whose masks are both empty: `"one"`, `"zero"`, or `"drop"` to leave it out.
         sample_id: Column that identifies a sample, which may occur once per by-key.
         cluster: Column of the patient, where several rows of one are meant.
@@ -103,7 +105,8 @@ def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind
         missing_values=missing_values,
         conventions=conventions,
     )
-    check_mask_options(mask_type=mask_type, empty=empty)
+    reading = Masks(label, mask_threshold, mask_type, empty)
+    reading.check(options)
     given = {
         "dice": dice,
         "iou": iou,
@@ -123,50 +126,65 @@ def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind
     if columns.long:
         table, columns = widen(table, columns)
     if "pred_mask" in columns.values:
-        pairs = [table[columns.values[role]] for role in ("pred_mask", "true_mask")]
         base = Path(frame).parent if isinstance(frame, str | Path) else None
-        table, columns = with_overlap(
-            table, columns, pairs, options, notes, label=label, mask_threshold=mask_threshold,
-            mask_type=mask_type, empty=empty, base=base,
-        )  # fmt: skip
+        table, columns = with_overlap(table, columns, reading.of_columns(table, columns, base), options, notes)
     return report_of_values(table, source, columns, options, notes)
 
 
-def check_mask_options(*, mask_type: str, empty: str) -> None:
-    """Refuse unknown options, whether there are masks or not; the others are checked with the masks."""
-    check_choice("mask_type", mask_type, MASK_TYPES)
-    check_choice("empty", empty, masks.EMPTY)
+@dataclass(frozen=True)
+class Masks:
+    """Masks, one pair per sample, and how they are read; `evaluate_segmentation` describes the options."""
+
+    label: float | None
+    mask_threshold: float | None
+    mask_type: str
+    empty: str
+    pred: Any = None
+    true: Any = None
+    names: tuple[str, str] = ("pred_masks", "true_masks")
+    base: Path | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether there are masks at all."""
+        return self.pred is not None or self.true is not None
+
+    def of_columns(self, table: pl.DataFrame, columns: Columns, base: Path | None) -> Masks:
+        """The masks whose paths are in two columns of a table, in the folder `base`."""
+        if table.is_empty():
+            raise FmfairError("the table has no rows")
+        pred, true = columns.values["pred_mask"], columns.values["true_mask"]
+        names = (f"column {pred!r}", f"column {true!r}")
+        return replace(self, pred=table[pred], true=table[true], names=names, base=base)
+
+    def check(self, options: Options) -> None:
+        """Refuses options that are out of range or contradict each other, whether there are masks or not."""
+        MaskOptions(self.label, self.mask_threshold, self.mask_type, options.conventions.name).check()
+        check_choice("empty", self.empty, masks.EMPTY)
 
 
-def with_overlap(  # noqa: PLR0913 - the mask options travel together
-    table: pl.DataFrame,
-    columns: Columns,
-    pairs: Sequence[Any],
-    options: Options,
-    notes: Notes,
-    *,
-    label: float | None,
-    mask_threshold: float | None,
-    mask_type: str,
-    empty: str,
-    base: Path | None = None,
+def with_overlap(
+    table: pl.DataFrame, columns: Columns, pairs: Masks, options: Options, notes: Notes
 ) -> tuple[pl.DataFrame, Columns]:
     """The table with the Dice and IoU of every pair of masks, the policy for empty pairs applied."""
-    found, note = masks.overlap(
-        *pairs,
-        label=label,
-        threshold=mask_threshold,
-        mask_type=mask_type,
+    found, told = masks.overlap(
+        pairs.pred,
+        pairs.true,
+        label=pairs.label,
+        threshold=pairs.mask_threshold,
+        mask_type=pairs.mask_type,
         conventions=options.conventions.name,
-        base=base,
+        base=pairs.base,
+        names=pairs.names,
     )
-    notes.say(note)
+    notes.take(told)
     nothing = found["dice"].is_null()
     if nothing.any():
-        effect = {"one": "counted as 1", "zero": "counted as 0", "drop": "left out"}[empty]
-        notes.warn(f"{plural(int(nothing.sum()), 'sample')} with both masks empty {effect} (empty={empty!r})")
+        effect = {"one": "counted as 1", "zero": "counted as 0", "drop": "left out"}[pairs.empty]
+        count = plural(int(nothing.sum()), "sample")
+        notes.warn(f"{count} with both masks empty {effect} (empty={pairs.empty!r})")
     names = {metric: _free(metric, table.columns) for metric in ("dice", "iou", BOTH_EMPTY)}
-    scored = [masks.apply_empty(found[m], nothing, empty).alias(names[m]) for m in ("dice", "iou")]
+    scored = [masks.apply_empty(found[m], nothing, pairs.empty).alias(names[m]) for m in ("dice", "iou")]
     found_columns = [*scored, nothing.cast(pl.Float64).alias(names[BOTH_EMPTY])]
     return pl.DataFrame([*table.get_columns(), *found_columns]), replace(columns, values=names)
 

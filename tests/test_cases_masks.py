@@ -144,7 +144,7 @@ def test_fc26_the_report_states_the_rule(tmp_path: Path) -> None:
     report = fmfair.evaluate_segmentation(table)
 
     assert by_group(report, "dice") == pytest.approx({"a": 13 / 14, "b": 1.0}, abs=1e-12)
-    assert [n for n in report.notes if "score type logit (found on all predicted masks" in n and "foreground > 0" in n]
+    assert [n for n in report.notes if "mask type logit (found on all predicted masks" in n and "foreground > 0" in n]
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,9 @@ def test_fc28_shapes_that_differ_are_an_error_that_names_sample_and_shapes(pred:
     with pytest.raises(FmfairError) as error:
         fmfair.dice_gap(pred_masks=[SQUARE, pred], true_masks=[SQUARE, true], sensitive_features=["a", "b"])
 
-    assert f"sample 1: predicted mask has shape {shapes[0]} but the reference has {shapes[1]}" in str(error.value)
+    assert f"sample 1: mask in pred_masks has shape {shapes[0]} but that in true_masks has {shapes[1]}" in str(
+        error.value
+    )
 
 
 @pytest.mark.parametrize("shape", [(1, 4, 4), (4, 4, 1), (1, 4, 4, 1), (1, 1, 4, 4)])

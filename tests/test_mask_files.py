@@ -84,22 +84,26 @@ def save(path: Path, values: np.ndarray[Any, Any]) -> Path:
 def test_lossless_formats_give_back_their_values(tmp_path: Path, name: str, values: np.ndarray[Any, Any]) -> None:
     path = save(tmp_path / name, values)
 
-    read = read_mask(path)
+    read, lossy = read_mask(path)
 
     wanted = values * 255 if name.endswith(".gif") and values.dtype == bool else values
     np.testing.assert_array_equal(read, wanted)
+    assert not lossy
     frame = overlap([str(path)], [values]).frame
     assert frame["pred_pixels"].item() == np.count_nonzero(values >= 0.5 if values is DECIMAL else values)
     assert frame["true_pixels"].item() == np.count_nonzero(values)
 
 
-@pytest.mark.parametrize("suffix", [".jpg", ".jpeg"])
-def test_jpeg_is_read_as_stored(tmp_path: Path, suffix: str) -> None:
-    mask = np.zeros((32, 32), np.uint8)
-    mask[:, 16:] = 255
-    path = save(tmp_path / f"m{suffix}", mask)
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_probabilities_in_png_files_are_read_as_such(tmp_path: Path, dtype: Any) -> None:
+    chance = np.random.default_rng(5).random((16, 16))
+    full = np.iinfo(dtype).max
+    path = save(tmp_path / "m.png", np.round(chance * full).astype(dtype))
 
-    assert overlap([path], [mask]).frame.row(0) == (1.0, 1.0, 512, 512, 512)
+    frame, notes = overlap([path], [chance >= 0.5], mask_type="probability")
+
+    assert frame["dice"].item() == 1.0
+    assert f"({np.dtype(dtype).name} by {full})" in notes[0]
 
 
 @pytest.mark.parametrize("mode", ["RGB", "RGBA", "LA"])
@@ -107,7 +111,7 @@ def test_first_channel_of_an_image_counts(tmp_path: Path, mode: str) -> None:
     channels = [SMALL] + [np.full_like(SMALL, 7)] * (len(mode) - 1)
     Image.merge(mode, [Image.fromarray(channel) for channel in channels]).save(tmp_path / "m.png")
 
-    np.testing.assert_array_equal(read_mask(tmp_path / "m.png"), SMALL)
+    np.testing.assert_array_equal(read_mask(tmp_path / "m.png").values, SMALL)
 
 
 def test_palette_indexes_are_the_labels_except_in_gif(tmp_path: Path) -> None:
@@ -117,15 +121,15 @@ def test_palette_indexes_are_the_labels_except_in_gif(tmp_path: Path) -> None:
     image.save(tmp_path / "m.png")
     image.save(tmp_path / "m.gif")
 
-    np.testing.assert_array_equal(read_mask(tmp_path / "m.png"), indexes)
-    np.testing.assert_array_equal(read_mask(tmp_path / "m.gif"), [[255, 0], [9, 9]])
+    np.testing.assert_array_equal(read_mask(tmp_path / "m.png").values, indexes)
+    np.testing.assert_array_equal(read_mask(tmp_path / "m.gif").values, [[255, 0], [9, 9]])
 
 
 def test_pages_of_an_image_are_stacked(tmp_path: Path) -> None:
     pages = [Image.fromarray(page) for page in (SMALL, SMALL[::-1].copy(), np.zeros_like(SMALL))]
     pages[0].save(tmp_path / "m.tif", save_all=True, append_images=pages[1:])
 
-    np.testing.assert_array_equal(read_mask(tmp_path / "m.tif"), [SMALL, SMALL[::-1], np.zeros_like(SMALL)])
+    np.testing.assert_array_equal(read_mask(tmp_path / "m.tif").values, [SMALL, SMALL[::-1], np.zeros_like(SMALL)])
 
 
 def png_of_16_bit_colour() -> bytes:
@@ -143,7 +147,7 @@ def test_colour_image_that_would_lose_its_small_labels_is_refused(tmp_path: Path
     with Image.open(path) as image:
         assert np.asarray(image).max() == 0  # the label 1 is gone
 
-    with pytest.raises(FmfairError, match=r"sample 0: predicted mask .*m\.png is a 16-bit colour image"):
+    with pytest.raises(FmfairError, match=r"sample 0: .*m\.png in pred_masks is a 16-bit colour image"):
         overlap([path], [[[1]]])
 
 
@@ -164,16 +168,16 @@ def test_paths_and_arrays_mix_and_a_channel_of_one_is_dropped(tmp_path: Path) ->
     assert overlap([volume, SMALL], [SMALL, volume]).frame["iou"].to_list() == [1.0, 1.0]
 
 
-def test_score_type_is_decided_over_all_files(tmp_path: Path) -> None:
+def test_mask_type_is_decided_over_all_files(tmp_path: Path) -> None:
     low = save(tmp_path / "low.npy", np.array([[0.1, 0.9]]))
     high = save(tmp_path / "high.npy", np.array([[-2.0, 4.0]]))
     true = np.array([[1, 1]])
 
-    frame, note = overlap([low, high], [true, true])
+    frame, notes = overlap([low, high], [true, true])
 
     assert frame["pred_pixels"].to_list() == [2, 1]
     assert overlap([low], [true]).frame["pred_pixels"].to_list() == [1]
-    assert "score type logit" in note
+    assert "mask type logit" in notes[0]
 
 
 def test_every_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,7 +228,9 @@ def test_a_broken_file_is_named(tmp_path: Path, name: str, empty: bool) -> None:
     if empty:
         path.write_bytes(b"")
 
-    with pytest.raises(FmfairError, match=f"1 mask that cannot be used: sample 0: true mask .*{name} cannot be read"):
+    with pytest.raises(
+        FmfairError, match=f"1 mask that cannot be used: sample 0: .*{name} in true_masks cannot be read"
+    ):
         overlap([SMALL], [path])
 
 
@@ -233,21 +239,21 @@ def test_a_truncated_file_is_named(tmp_path: Path, name: str) -> None:
     path = save(tmp_path / name, np.random.default_rng(0).integers(0, 255, (64, 64), np.uint8))
     path.write_bytes(path.read_bytes()[:-600])
 
-    with pytest.raises(FmfairError, match=f"sample 0: predicted mask .*{name} cannot be read"):
+    with pytest.raises(FmfairError, match=f"sample 0: .*{name} in pred_masks cannot be read"):
         overlap([path], [np.ones((64, 64), np.uint8)])
 
 
 def test_pickled_arrays_are_never_loaded(tmp_path: Path) -> None:
     np.save(tmp_path / "m.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
 
-    with pytest.raises(FmfairError, match=r"m\.npy cannot be read .*allow_pickle"):
+    with pytest.raises(FmfairError, match=r"m\.npy in pred_masks cannot be read .*allow_pickle"):
         overlap([tmp_path / "m.npy"], [[1]])
 
 
 def test_archive_without_arrays_is_named(tmp_path: Path) -> None:
     np.savez(tmp_path / "m.npz")
 
-    with pytest.raises(FmfairError, match=r"m\.npz is an archive without arrays"):
+    with pytest.raises(FmfairError, match=r"m\.npz in pred_masks is an archive without arrays"):
         overlap([tmp_path / "m.npz"], [[1]])
 
 
@@ -259,11 +265,10 @@ def test_all_unreadable_files_are_reported_together(tmp_path: Path) -> None:
         overlap(paths, [SMALL] * 8, base=tmp_path)
 
     message = str(error.value)
-    assert message.startswith("7 masks that cannot be used: sample 1: predicted mask ")
-    assert "bad.png cannot be read (" in message
-    assert "sample 2: predicted mask gone.png does not exist; sample 3: " in message
-    assert "sample 4: predicted mask m.txt is no mask file; use .npy, .npz, .nii, .nii.gz, .png, " in message
-    assert message.endswith("sample 5: predicted mask gone0.png does not exist; and 2 more")
+    assert message.startswith(f"7 masks that cannot be used: sample 1: {paths[1]} in pred_masks cannot be read (")
+    assert "sample 2: gone.png in pred_masks does not exist; sample 3: " in message
+    assert "sample 4: m.txt in pred_masks is no mask file; use .npy, .npz, .nii, .nii.gz, .png, " in message
+    assert message.endswith("sample 5: gone0.png in pred_masks does not exist; and 2 more")
 
 
 @pytest.mark.parametrize(

@@ -99,20 +99,27 @@ def test_logits_that_all_lie_in_the_unit_interval_can_be_named() -> None:
 
 
 def test_fairmedfm_convention_reads_each_predicted_mask_by_itself() -> None:
-    frame, note = overlap(LOGITS, LOGITS_TRUE, conventions="fairmedfm")
+    frame, notes = overlap(LOGITS, LOGITS_TRUE, conventions="fairmedfm")
 
     assert frame["dice"].to_list() == dice_scores(LOGITS, LOGITS_TRUE).tolist() == [1.0, 0.5, 0.4, 1.0]
-    assert note.startswith("masks: as FairMedFM, each predicted mask")
+    assert notes[0].startswith("masks: as FairMedFM, each predicted mask")
+    assert notes.warnings == []
 
 
 @pytest.mark.parametrize(
     ("masks", "options", "marked", "words"),
     [
         ([[0, 1, 2]], {}, [2], "label (found on all predicted masks, values from 0 to 2), foreground > 0;"),
-        ([[False, True, True]], {}, [2], "score type label"),
+        ([[False, True, True]], {}, [2], "mask type label"),
         ([[-1, 1, 2]], {}, [2], "values from -1 to 2"),
-        ([[0, 1, 2]], {"threshold": 0.9}, [2], "foreground > 0; mask_threshold=0.9 is not used"),
-        ([[0.0, 2.0, 7.0]], {}, [2], "score type label"),
+        ([[0, 1, 1]], {"threshold": 0.9}, [2], "mask type label (found on all predicted masks, values from 0 to 1)"),
+        ([[False, True, True]], {"threshold": 1}, [2], "foreground >= 1; true masks: foreground > 0"),
+        ([[0, 1, 2]], {"threshold": 1}, [2], "foreground >= 1; true masks: foreground > 0"),
+        ([[0, 1, 2]], {"threshold": 2}, [1], "foreground >= 2; true masks: foreground > 0"),
+        ([[0, 1, 2]], {"threshold": 1.5}, [1], "foreground >= 1.5; true masks: foreground > 0"),
+        ([[0.0, 2.0, 7.0]], {"threshold": 7}, [1], "mask type label (found on all predicted masks, values from 0 to 7"),
+        ([[0.2, 0.3, 1.5]], {"mask_type": "label", "threshold": 1.25}, [1], "label (as given), foreground >= 1.25"),
+        ([[0.0, 2.0, 7.0]], {}, [2], "mask type label"),
         ([[0.0, 0.4999, 0.5]], {}, [1], "probability (found on all predicted masks, values from 0 to 0.5)"),
         ([[0.2, 0.3, 0.4]], {"threshold": 0.3}, [2], "foreground >= 0.3"),
         ([[0.2, 0.3, 0.4]], {"mask_type": "label"}, [3], "label (as given), foreground > 0"),
@@ -124,23 +131,23 @@ def test_fairmedfm_convention_reads_each_predicted_mask_by_itself() -> None:
             "foreground > 0.847298 (mask_threshold=0.7 on the scale of logits)",
         ),
         ([[0.2, 3.5, -0.0]], {"mask_type": "logit"}, [2], "logit (as given)"),
-        ([[-math.inf, math.inf, 0.1]], {}, [2], "score type logit"),
+        ([[-math.inf, math.inf, 0.1]], {}, [2], "mask type logit"),
         ([[-9.0, 9.0]], {"threshold": 0}, [2], "foreground > -inf"),
         ([[-9.0, 9.0]], {"threshold": 1}, [0], "foreground > inf"),
-        ([[0, 1], [0.4, 0.6]], {}, [1, 1], "score type probability"),
-        ([[0, 1], [-0.4, 0.2]], {}, [1, 1], "score type logit"),
-        ([[0, 3], [0.0, 2.0]], {}, [1, 1], "score type label"),
+        ([[0, 1], [0.4, 0.6]], {}, [1, 1], "mask type probability"),
+        ([[0, 1], [-0.4, 0.2]], {}, [1, 1], "mask type logit"),
+        ([[0, 3], [0.0, 2.0]], {}, [1, 1], "mask type label"),
         ([[0, 1]], {"mask_type": "probability", "threshold": 0}, [2], "foreground >= 0;"),
     ],
 )
 def test_meaning_of_predicted_values_is_decided_and_said(
     masks: list[list[float]], options: dict[str, Any], marked: list[int], words: str
 ) -> None:
-    frame, note = overlap([np.array(mask) for mask in masks], [[1] * len(mask) for mask in masks], **options)
+    frame, notes = overlap([np.array(mask) for mask in masks], [[1] * len(mask) for mask in masks], **options)
 
     assert frame["pred_pixels"].to_list() == marked
-    assert words in note
-    assert note.endswith("true masks: foreground > 0")
+    assert words in notes[0]
+    assert notes[0].endswith("true masks: foreground > 0")
 
 
 @pytest.mark.parametrize(
@@ -184,17 +191,69 @@ def test_true_masks_are_foreground_above_zero_whatever_the_threshold() -> None:
 def test_label_is_compared_for_equality_on_both_sides() -> None:
     predicted, true = [[0, 1, 2, 2, 2, 3]], [np.array([0, 2, 2, 2, 255, 2], np.uint8)]
 
-    frame, note = overlap(predicted, true, label=2)
+    frame, notes = overlap(predicted, true, label=2)
 
     assert frame.rows() == [(2 * 2 / 7, 2 / 5, 3, 4, 2)]
-    assert note == "masks: foreground is where the value equals label 2, on both sides (predicted values from 0 to 3)"
+    assert notes == [
+        "masks: foreground is where the value equals label 2, on both sides (predicted values from 0 to 3)"
+    ]
+    assert notes.warnings == []
 
 
-def test_label_notes_say_what_is_suspicious() -> None:
-    assert overlap([[0, 255]], [[0, 255]], label=1).note.endswith("; no pixel of any mask is foreground")
-    assert overlap([np.array([0, 255], np.uint8)], [[0, 255]], label=-1).frame["dice"].to_list() == [None]
-    assert "predicted masks hold values that are not whole numbers" in overlap([[0.2, 1]], [[0, 1]], label=1).note
-    assert "mask_threshold=0.3 is not used" in overlap([[0, 1]], [[0, 1]], label=1, threshold=0.3).note
+@pytest.mark.parametrize(
+    ("options", "predicted", "words"),
+    [
+        ({"label": 1}, [[0.2, 1]], "label=1: the predicted masks hold values that are not whole numbers"),
+        ({"label": 1, "threshold": 0.3}, [[0, 1]], "mask_threshold=0.3 is not used, since label= is compared"),
+        ({"label": 1}, [[0, 2]], "label=1 occurs in 0 of 1 mask in pred_masks and in 1 of 1 mask in true_masks"),
+        ({}, [[-2.5, -1]], "no pixel of any predicted mask is foreground (values from -2.5 to -1)"),
+        ({"threshold": 128}, [[0, 1]], "no pixel of any predicted mask is foreground (values from 0 to 1)"),
+    ],
+)
+def test_what_looks_wrong_is_a_warning(options: dict[str, Any], predicted: Any, words: str) -> None:
+    notes = overlap(predicted, [[0, 1]], **options).notes
+
+    assert [n for n in notes.warnings if n.startswith(words)]
+    assert not notes[0].startswith(words)
+
+
+def test_masks_without_any_foreground_are_a_warning_and_so_are_not_predictions_that_are_all_zero() -> None:
+    assert overlap([[0, 0]], [[0, 0]]).notes.warnings == ["no pixel of any mask is foreground"]
+    assert overlap([[0, 0]], [[0, 1]]).notes.warnings == []
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_label_on_one_side_only_is_a_warning_with_both_counts(swap: bool) -> None:
+    masks = [[0, 1], [0, 0], [1, 1]], [[0, 2], [2, 2], [1, 1]]
+
+    notes = overlap(*(masks[::-1] if swap else masks), label=2, names=("column 'p'", "column 't'")).notes
+
+    sides = ("2 of 3 masks in column 'p'", "0 of 3 masks in column 't'") if swap else (
+        "0 of 3 masks in column 'p'", "2 of 3 masks in column 't'"
+    )  # fmt: skip
+    assert notes.warnings == [f"label=2 occurs in {sides[0]} and in {sides[1]}"]
+
+
+@pytest.mark.parametrize(
+    ("predicted", "true", "known"),
+    [
+        ([[0, 255]], [np.array([0, 255], np.uint8)], "0, 255"),
+        ([[False, True]], [[0.0, 2.5]], "0, 1, 2.5"),
+        ([range(30)], [[40] * 30], "0, 1, 2, 3, 4, 5, 6, 8, 9, 10, ..."),
+        ([[0, 10**12]], [[0, 0]], "0, 1000000000000"),
+        ([np.arange(24).reshape(2, 3, 4).T % 3], [np.zeros((4, 3, 2), int)], "0, 1, 2"),
+    ],
+)
+def test_label_that_occurs_nowhere_is_an_error_with_the_values_that_do(predicted: Any, true: Any, known: str) -> None:
+    words = "label=7 occurs in no mask, neither in pred_masks nor in true_masks; the values that occur are "
+
+    with pytest.raises(FmfairError) as error:
+        overlap([np.where(np.equal(mask, 7), 6, mask) for mask in predicted], true, label=7)
+
+    assert str(error.value) == words + known
+    # The package counts such pairs as empty.
+    notes = overlap(predicted, true, label=99, conventions="fairmedfm").notes
+    assert notes.warnings == ["label=99 occurs in 0 of 1 mask in pred_masks and in 0 of 1 mask in true_masks"]
 
 
 # Shapes
@@ -202,11 +261,13 @@ def test_transposed_or_broadcastable_masks_are_refused() -> None:
     column, row = np.array([[1], [0], [1], [0]]), np.array([[1, 0, 1, 0]])
 
     with pytest.raises(
-        FmfairError, match=re.escape("sample 0: predicted mask has shape (4, 1) but the reference has (1, 4)")
+        FmfairError, match=re.escape("sample 0: mask in pred_masks has shape (4, 1) but that in true_masks has (1, 4)")
     ):
         overlap([column], [row])
     assert dice_scores([column], [row]).tolist() == [1.0]  # what squeezing makes of it
-    with pytest.raises(FmfairError, match=re.escape("sample 0: predicted mask has shape (4, 4) but the reference has")):
+    with pytest.raises(
+        FmfairError, match=re.escape("sample 0: mask in pred_masks has shape (4, 4) but that in true_masks has")
+    ):
         overlap([np.ones((4, 4))], [np.ones((4, 1))])
 
 
@@ -277,16 +338,16 @@ def test_counts_of_uint8_masks_do_not_wrap() -> None:
         (np.empty((0, 2, 2)), "but it is empty"),
         (np.ma.masked_equal([[1, 0]], 0), "masked-out pixels"),
         ([[[1, 0]], [[1, 0]]], "pred_masks has 2 masks but true_masks has 1; they pair by position"),
-        ([1], "sample 0: predicted mask is a single value"),
-        ([None], "sample 0: predicted mask is missing"),
-        (pd.Series([pd.NA]), "sample 0: predicted mask is missing"),
-        ([math.nan], "sample 0: predicted mask is missing"),
-        ([""], "sample 0: predicted mask is missing"),
-        ([[["a", "b"]]], "sample 0: predicted mask holds values of type <U1, not numbers"),
+        ([1], "sample 0: mask in pred_masks is a single value"),
+        ([None], "sample 0: mask in pred_masks is missing"),
+        (pd.Series([pd.NA]), "sample 0: mask in pred_masks is missing"),
+        ([math.nan], "sample 0: mask in pred_masks is missing"),
+        ([""], "sample 0: mask in pred_masks is missing"),
+        ([[["a", "b"]]], "sample 0: mask in pred_masks holds values of type <U1, not numbers"),
         ([[[1, None]]], "holds values of type object, not numbers"),
         ([[[1, 0], [1]]], "cannot be turned into an array"),
         ([np.ones((0, 2))], r"has no pixels \(shape \(0, 2\)\)"),
-        ([[[math.nan, 1.0]]], r"1 mask with NaN .*: sample 0: predicted mask$"),
+        ([[[math.nan, 1.0]]], r"1 mask with NaN .*: sample 0: mask in pred_masks$"),
     ],
 )
 @pytest.mark.parametrize("conventions", ["standard", "fairmedfm"])
@@ -296,7 +357,7 @@ def test_unusable_input_is_explained(predicted: Any, words: str, conventions: st
 
 
 def test_nan_in_a_true_mask_is_refused_even_with_a_label() -> None:
-    with pytest.raises(FmfairError, match=r"1 mask with NaN .*: sample 1: true mask"):
+    with pytest.raises(FmfairError, match=r"1 mask with NaN .*: sample 1: mask in true_masks"):
         overlap([[1.0], [1.0]], [[1.0], [math.nan]], label=1)
 
 
@@ -306,7 +367,7 @@ def test_faults_of_every_kind_are_reported_together() -> None:
 
     message = str(error.value)
     assert message.startswith("2 problems:\n")
-    assert "2 masks that cannot be used: sample 0: predicted mask is missing; sample 3: true mask is miss" in message
+    assert "2 masks that cannot be used: sample 0: mask in pred_masks is missing; sample 3: mask in" in message
     assert "1 mask with NaN" in message
 
 
@@ -318,9 +379,14 @@ def test_faults_of_every_kind_are_reported_together() -> None:
         ({"label": "liver"}, "label=.* is not one number"),
         ({"label": True}, "label=.* is not one number"),
         ({"label": math.nan}, "label=.* is not one number"),
-        ({"threshold": 128}, r"mask_threshold=128 is not a probability in \[0, 1\]"),
-        ({"threshold": "0.5"}, "mask_threshold='0.5' is not a probability"),
-        ({"threshold": math.nan}, "mask_threshold=nan is not a probability"),
+        ({"threshold": -1}, r"mask_threshold=-1 is neither a probability in \[0, 1\] nor a grey level of 1 or more"),
+        ({"threshold": math.inf}, "mask_threshold=inf is neither"),
+        ({"threshold": True}, "mask_threshold=True is neither"),
+        ({"threshold": 128, "mask_type": "probability"}, "is a grey level, but mask_type='probability' is cut at a"),
+        ({"threshold": 128, "mask_type": "logit"}, "is a grey level, but mask_type='logit' is cut at a"),
+        ({"threshold": 128, "conventions": "fairmedfm"}, 'is a grey level and needs conventions="standard"'),
+        ({"threshold": "0.5"}, "mask_threshold='0.5' is neither"),
+        ({"threshold": math.nan}, "mask_threshold=nan is neither"),
         ({"label": 1, "mask_type": "logit"}, "cannot go with mask_type='logit'"),
         ({"conventions": "fairmedfm", "mask_type": "logit"}, 'needs conventions="standard"'),
     ],

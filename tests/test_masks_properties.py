@@ -45,36 +45,62 @@ def test_fairmedfm_convention_equals_the_package(pairs: Any, label: Any, thresho
     assert apply_empty(values, values.is_null(), "one").to_list() == expected.tolist()
 
 
-def oracle(pairs: Any, label: Any, threshold: float | None) -> list[tuple[Any, ...]] | None:
-    """The same numbers from loops over Python values; None where the values fit no mask type."""
+def kind_of(pairs: Any) -> str:
+    """What the predicted values are, from loops over Python values."""
     values = [float(v) for pred, _ in pairs for v in pred.ravel()]
     decimals = [float(v) for pred, _ in pairs for v in pred.ravel() if pred.dtype.kind == "f"]
-    cut, strict = 0.0, True
     if decimals and min(decimals) < 0:
-        cut = 0.0 if threshold is None else math.log(threshold / (1 - threshold))
-    elif decimals and max(values) <= 1:
-        cut, strict = threshold or 0.5, False
-    elif decimals and any(v != int(v) for v in decimals) and label is None:
-        return None
+        return "logit"
+    if decimals and max(values) <= 1:
+        return "probability"
+    if decimals and any(v != int(v) for v in decimals):
+        return "pass mask_type"
+    return "label" if min(values) >= 0 and max(values) <= 1 else "grey"
+
+
+def oracle(pairs: Any, label: Any, threshold: float | None) -> list[tuple[Any, ...]] | str:
+    """The same numbers from loops over Python values, or what the error says."""
+    kind, level = kind_of(pairs), threshold or 0
+    on_grey = level > 1 and max(float(true.max()) for _, true in pairs) >= level
+    if label is None:
+        if kind == "pass mask_type" and level <= 1:
+            return kind
+        if kind in ("probability", "logit") and level > 1:
+            return "is a grey level, but the predicted masks hold"
+        if kind == "grey" and 0 < level < 1:
+            return "does not fit the predicted masks"
     rows = []
     for pred, true in pairs:
-        p = [v == label if label is not None else (v > cut if strict else v >= cut) for v in map(float, pred.ravel())]
-        t = [v == label if label is not None else v > 0 for v in map(float, true.ravel())]
-        both, either = sum(a and b for a, b in zip(p, t, strict=True)), sum(a or b for a, b in zip(p, t, strict=True))
-        score = float(Fraction(2 * both, sum(p) + sum(t))) if either else None
-        rows.append((score, float(Fraction(both, either)) if either else None, sum(p), sum(t), both))
+        p, t = [float(v) for v in pred.ravel()], [float(v) for v in true.ravel()]
+        if label is not None:
+            marks = [v == label for v in p], [v == label for v in t]
+        else:
+            cut, at_cut = (level, True) if level > 1 else (0.0, False)
+            if kind == "logit" and threshold is not None:
+                cut = math.log(threshold / (1 - threshold))
+            if kind == "probability":
+                cut, at_cut = threshold or 0.5, True
+            marks = [v >= cut if at_cut else v > cut for v in p], [v >= level if on_grey else v > 0 for v in t]
+        sums = sum(marks[0]), sum(marks[1])
+        both = sum(a and b for a, b in zip(*marks, strict=True))
+        union = sum(sums) - both
+        score = float(Fraction(2 * both, sum(sums))) if union else None
+        rows.append((score, float(Fraction(both, union)) if union else None, *sums, both))
+    if label is not None and not any(row[2] or row[3] for row in rows):
+        return f"label={label:g} occurs in no mask"
     return rows
 
 
-@given(pairs=PAIRS, label=LABELS, threshold=st.sampled_from([None, 0.25, 0.5, 0.8]))
+@given(pairs=PAIRS, label=LABELS, threshold=st.sampled_from([None, 0.25, 0.5, 0.8, 2, 2.5]))
 @example(pairs=[(BELOW_ONE, BELOW_ONE > -1), (np.abs(BELOW_ONE), BELOW_ONE)], label=None, threshold=0.8)
-@settings(max_examples=200)
+@example(pairs=[(BELOW_ONE + 2, BELOW_ONE > -1), (BELOW_ONE + 1, BELOW_ONE * 4)], label=None, threshold=2)
+@settings(max_examples=300)
 def test_standard_convention_equals_a_plain_loop(pairs: Any, label: Any, threshold: Any) -> None:
     predicted, true = [pred for pred, _ in pairs], [true for _, true in pairs]
     expected = oracle(pairs, label, threshold)
 
-    if expected is None:
-        with pytest.raises(FmfairError, match="pass mask_type"):
-            overlap(predicted, true, threshold=threshold)
+    if isinstance(expected, str):
+        with pytest.raises(FmfairError, match=expected):
+            overlap(predicted, true, label=label, threshold=threshold)
     else:
         assert overlap(predicted, true, label=label, threshold=threshold).frame.rows() == expected
