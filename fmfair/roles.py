@@ -37,6 +37,7 @@ class Columns:
     `score_names` are the user's names of the class columns where they differ from the columns' own.
     `pairs` are the column pairs of `labels=`, by the name that becomes the by-key `label`. `values` are the columns
     with a segmentation metric per sample, by metric; while there are only masks, those with their paths, by role.
+    `from_masks` says that the metrics were computed from masks and are no columns of the user's.
     """
 
     y_true: tuple[str, ...] = ()
@@ -45,6 +46,7 @@ class Columns:
     y_pred: str | None = None
     y_logit: str | None = None
     values: Mapping[str, str] = field(default_factory=dict)
+    from_masks: bool = False
     attributes: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
     pairs: Mapping[str, tuple[str, str]] = field(default_factory=dict)

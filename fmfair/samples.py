@@ -96,7 +96,9 @@ def value_samples(
         FmfairError: The table is empty, or a value lies outside [0, 1].
     """
     context, by, attributes = _context(table, source, columns, options, notes)
-    frame = context.with_columns(_value(table[name], name, metric, notes) for metric, name in columns.values.items())
+    frame = context.with_columns(_value(table[name], name, metric) for metric, name in columns.values.items())
+    if not columns.from_masks:
+        _note_missing_values(frame, columns, notes)
     weight = weights(table, columns.weight, options)
     _check_zero_weights(context, weight, attributes)
     if weight is not None:
@@ -107,7 +109,7 @@ def value_samples(
     return Samples(frame, by, attributes, context)
 
 
-def _value(values: pl.Series, name: str, metric: str, notes: Notes) -> pl.Series:
+def _value(values: pl.Series, name: str, metric: str) -> pl.Series:
     """A metric's value per sample, in [0, 1], NaN as NULL."""
     value = scores.as_float(values, name, metric).fill_nan(None).alias(metric)
     outside = ((value < 0.0) | (value > 1.0)).fill_null(False)
@@ -116,9 +118,14 @@ def _value(values: pl.Series, name: str, metric: str, notes: Notes) -> pl.Series
             f"{metric}: column {name!r} has {plural(int(outside.sum()), 'value')} outside [0, 1] "
             f"({rows_at(outside.arg_true().to_list())})"
         )
-    if value.null_count():
-        notes.warn(f"{metric}: {plural(value.null_count(), 'sample')} with a missing value in {name!r} left out")
     return value
+
+
+def _note_missing_values(frame: pl.DataFrame, columns: Columns, notes: Notes) -> None:
+    for metric, name in columns.values.items():
+        missing = frame[metric].null_count()
+        if missing:
+            notes.warn(f"{metric}: {plural(missing, 'sample')} with a missing value in {name!r} left out")
 
 
 def _context(

@@ -63,6 +63,7 @@ def segmentation_value(
     table = from_arrays(**arrays, sensitive_features=sensitive_features, notes=notes, values_name="dice")
     columns = Columns(
         values={"dice": str(table.values)},
+        from_masks=masks.given,
         attributes=tuple(table.attributes),
         weight=table.weight,
     )

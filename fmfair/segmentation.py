@@ -179,6 +179,8 @@ def with_overlap(
     )
     notes.take(told)
     nothing = found["dice"].is_null()
+    if nothing.all() and pairs.empty == "drop":
+        raise FmfairError("no sample is left to evaluate: both masks of every sample are empty, and empty='drop'")
     if nothing.any():
         effect = {"one": "counted as 1", "zero": "counted as 0", "drop": "left out"}[pairs.empty]
         count = plural(int(nothing.sum()), "sample")
@@ -186,7 +188,7 @@ def with_overlap(
     names = {metric: _free(metric, table.columns) for metric in ("dice", "iou", BOTH_EMPTY)}
     scored = [masks.apply_empty(found[m], nothing, pairs.empty).alias(names[m]) for m in ("dice", "iou")]
     found_columns = [*scored, nothing.cast(pl.Float64).alias(names[BOTH_EMPTY])]
-    return pl.DataFrame([*table.get_columns(), *found_columns]), replace(columns, values=names)
+    return pl.DataFrame([*table.get_columns(), *found_columns]), replace(columns, values=names, from_masks=True)
 
 
 def _free(name: str, taken: Sequence[str]) -> str:
