@@ -6,9 +6,11 @@ import io
 import sys
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from command_line import TABLE, process, refused, run, strict_json, written
+from PIL import Image
 from rich.console import Console
 
 import fmfair
@@ -203,6 +205,16 @@ def test_messages_about_masks_name_the_options_for_masks(tmp_path: Path) -> None
     message = refused(*args, "--mask-label", "2", "--mask-type", "probability")
 
     assert message == "--mask-label compares class labels, so it cannot go with --mask-type probability"
+
+
+def test_jpeg_masks_are_refused_in_the_words_of_the_command_line(tmp_path: Path) -> None:
+    Image.fromarray(np.eye(16, dtype=np.uint8) * 255).save(tmp_path / "m.jpg")
+    frame = pl.DataFrame({"pred_path": ["m.jpg"] * 2, "gt_path": ["m.jpg"] * 2, "sex": ["F", "M"]})
+    args = (written(tmp_path, frame), "--pred-mask", "pred_path", "--true-mask", "gt_path")
+
+    assert "give the grey level from which a pixel counts, e.g. --mask-threshold 128:" in refused(*args)
+    assert refused(*args, "--mask-threshold", "-1").startswith("--mask-threshold -1.0 is neither a probability")
+    assert run("score", *args, "--mask-threshold", "128").status == 0
 
 
 # --- fmfair metrics
