@@ -10,6 +10,8 @@ from html import escape
 
 WIDTH = 100
 MAX_CELL = 32
+# Names are cut further, down to this, where that makes a table fit.
+MIN_CELL = 16
 # A table that does not fit is continued below; each piece holds at least this many columns beside the keys.
 MIN_COLUMNS = 3
 
@@ -20,19 +22,28 @@ class Table:
 
     Attributes:
         title: Its heading.
-        header: The column names.
+        header: The column names; not shown where there are no rows.
         rows: The cells, without control characters.
-        keys: How many of the first columns say what a row is; they are left-aligned, the others right-aligned.
+        keys: How many of the first columns say what a row is.
+        names: The other columns of names; they and the keys are left-aligned, numbers right-aligned.
         marked: Row and column of the cells to point out.
+        mark: What stands behind a marked cell.
         remarks: Sentences below.
     """
 
     title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    keys: int
+    header: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    keys: int = 0
+    names: frozenset[int] = frozenset()
     marked: frozenset[tuple[int, int]] = frozenset()
+    mark: str = "*"
     remarks: tuple[str, ...] = ()
+
+    @property
+    def left(self) -> frozenset[int]:
+        """The left-aligned columns."""
+        return self.names | frozenset(range(self.keys))
 
 
 @dataclass(frozen=True)
@@ -59,11 +70,11 @@ def visible(text: str) -> str:
 
 
 def to_text(digest: Digest, width: int = WIDTH) -> str:
-    """The digest as lines of about `width` columns; marked cells end with a star."""
+    """The digest as lines of about `width` columns."""
     parts = [_wrapped(digest.title, width)]
     for table in digest.tables:
         remarks = [_wrapped(remark, width) for remark in table.remarks]
-        parts.append("\n".join([table.title, *_pieces(table, width), *remarks]))
+        parts.append("\n".join([table.title, *(_pieces(table, width) if table.rows else []), *remarks]))
     if digest.notes:
         parts.append("\n".join(["Notes", *(_wrapped(f"- {note}", width) for note in digest.notes)]))
     return "\n\n".join(parts)
@@ -76,7 +87,7 @@ def to_html(digest: Digest) -> str:
         f"<p><strong>{escape(digest.title)}</strong></p>",
     ]
     for table in digest.tables:
-        parts += [f"<p>{escape(table.title)}</p>", *_html_table(table)]
+        parts += [f"<p>{escape(table.title)}</p>", *(_html_table(table) if table.rows else [])]
         parts += [f"<p><small>{escape(remark)}</small></p>" for remark in table.remarks]
     if digest.notes:
         parts += ["<p>Notes</p>", "<ul>", *(f"<li>{escape(note)}</li>" for note in digest.notes), "</ul>"]
@@ -84,68 +95,87 @@ def to_html(digest: Digest) -> str:
 
 
 def _html_table(table: Table) -> list[str]:
-    lines = ['<div style="overflow-x:auto">', "<table>", "<thead>"]
-    lines += [_html_row("th", table.header, table.keys, set()), "</thead>", "<tbody>"]
+    lines = ['<div style="overflow-x:auto">', "<table>", "<thead>", _html_row("th", table, table.header, set())]
+    lines += ["</thead>", "<tbody>"]
     for r, row in enumerate(table.rows):
-        lines.append(_html_row("td", row, table.keys, {c for i, c in table.marked if i == r}))
+        lines.append(_html_row("td", table, row, {c for i, c in table.marked if i == r}))
     return [*lines, "</tbody>", "</table>", "</div>"]
 
 
-def _html_row(tag: str, cells: Sequence[str], keys: int, marked: set[int]) -> str:
+def _html_row(tag: str, table: Table, cells: Sequence[str], marked: set[int]) -> str:
     shown = []
     for c, cell in enumerate(cells):
-        side = "left" if c < keys else "right"
-        content = f"<b>{escape(cell)}</b>" if c in marked else escape(cell)
+        side = "left" if c in table.left else "right"
+        content = f"<b>{escape(cell)}</b>{escape(table.mark)}" if c in marked else escape(cell)
         shown.append(f'<{tag} style="text-align:{side}">{content}</{tag}>')
     return f"<tr>{''.join(shown)}</tr>"
 
 
 def _pieces(table: Table, width: int) -> list[str]:
     """The lines of a table; columns that do not fit beside each other follow below, the keys repeated."""
-    starred = {column for _, column in table.marked}
+    limits = _limits(table, width)
     columns = []
-    for c, name in enumerate(table.header):
-        cells = [name, *(row[c] for row in table.rows)]
-        if c in starred:
-            cells = [cell + ("*" if (r - 1, c) in table.marked else " ") for r, cell in enumerate(cells)]
-        columns.append(_padded(cells, left=c < table.keys))
-    keys, values = columns[: table.keys], columns[table.keys :]
+    for c, limit in enumerate(limits):
+        cells = [_shortened(cell, limit) for cell in _cells(table, c)]
+        columns.append(_padded(cells, left=c in table.left))
+    keys, first = columns[: table.keys], table.keys
     lines: list[str] = []
     while True:
-        fitting = _how_many(keys, values, width)
-        lines += ["  ".join(cells).rstrip() for cells in zip(*keys, *values[:fitting], strict=True)]
-        values = values[fitting:]
-        if not values:
+        end = first + _how_many(table, columns, first, width)
+        lines += ["  ".join(cells).rstrip() for cells in zip(*keys, *columns[first:end], strict=True)]
+        if end == len(columns):
             return lines
+        first = end
         lines.append("")
 
 
-def _how_many(keys: Sequence[Sequence[str]], values: Sequence[Sequence[str]], width: int) -> int:
-    used = sum(_columns(cells[0]) + 2 for cells in keys) - 2
-    for count, cells in enumerate(values):
+def _cells(table: Table, c: int) -> list[str]:
+    """A column with its name; in one with marks, every cell has the place for one."""
+    cells = [table.header[c], *(row[c] for row in table.rows)]
+    if all(column != c for _, column in table.marked):
+        return cells
+    blank = " " * _columns(table.mark)
+    return [cell + (table.mark if (r - 1, c) in table.marked else blank) for r, cell in enumerate(cells)]
+
+
+def _limits(table: Table, width: int) -> list[int]:
+    """The most terminal columns of each column: names are cut as far as it takes to fit, if that is enough."""
+    natural = [min(MAX_CELL, max(map(_columns, _cells(table, c)))) for c in range(len(table.header))]
+    for most in range(MAX_CELL, MIN_CELL - 1, -1):
+        limits = [min(n, most) if c in table.left else n for c, n in enumerate(natural)]
+        if sum(limits) + 2 * (len(limits) - 1) <= width:
+            return limits
+    return natural
+
+
+def _how_many(table: Table, columns: Sequence[Sequence[str]], first: int, width: int) -> int:
+    """How many columns from the first on fit beside the keys; a name stays with the numbers behind it."""
+    used = sum(_columns(cells[0]) + 2 for cells in columns[: table.keys]) - 2
+    for count, cells in enumerate(columns[first:]):
         used += _columns(cells[0]) + 2
         if used > width and count >= MIN_COLUMNS:
-            return count
-    return len(values)
+            last = max((c for c in table.names if first + MIN_COLUMNS <= c <= first + count), default=first + count)
+            return last - first
+    return len(columns) - first
 
 
 def _padded(cells: Sequence[str], *, left: bool) -> list[str]:
-    short = [_shortened(cell) for cell in cells]
-    width = max(_columns(cell) for cell in short)
-    return [cell + " " * (width - _columns(cell)) if left else " " * (width - _columns(cell)) + cell for cell in short]
+    width = max(map(_columns, cells))
+    return [cell + " " * (width - _columns(cell)) if left else " " * (width - _columns(cell)) + cell for cell in cells]
 
 
-def _shortened(cell: str) -> str:
+def _shortened(cell: str, most: int) -> str:
     """A long text without its middle, since names that belong together differ at either end."""
-    if _columns(cell) <= MAX_CELL:
+    if _columns(cell) <= most:
         return cell
-    head, tail, side = "", "", (MAX_CELL - 3) // 2
+    tail_length = (most - 3) // 2
+    head, tail = "", ""
     for c in cell:
-        if _columns(head + c) > side:
+        if _columns(head + c) > most - 3 - tail_length:
             break
         head += c
     for c in reversed(cell):
-        if _columns(c + tail) > side:
+        if _columns(c + tail) > tail_length:
             break
         tail = c + tail
     return f"{head}...{tail}"

@@ -17,7 +17,7 @@ from fmfair.version import installed_version
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Report:
-    """What an evaluation found. Printed, it shows the summary, the main metrics of each group, and the notes.
+    """What an evaluation found. Printed, it shows the largest gaps, the summary, the groups, and the notes.
 
     Undefined is NULL in every frame, never NaN or 0; the column `note` beside it says why. By-keys, where there are
     any, are the first columns of every frame.

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import random
+import re
 from collections.abc import Mapping, Sequence
 from datetime import date
+from functools import cache
 from typing import Any
 
 import polars as pl
 from polars.testing import assert_frame_equal
 
-from fmfair.evaluate import evaluate
+from fmfair.evaluation import evaluate
 from fmfair.export import FRAMES
 from fmfair.report import Report
 
@@ -73,3 +76,54 @@ def with_frames(report: Report, **changes: Any) -> Report:
     """The report with other frames, notes or metadata."""
     parts = {name: report.to_frame(name) for name in FRAMES}
     return Report(**{**parts, "notes": report.notes, "metadata": report.metadata, **changes})
+
+
+def rows_of(report: Report, title: str) -> list[list[str]]:
+    """The lines of one section of the text, split at two or more blanks."""
+    section = str(report).split(f"{title}\n", 1)[1].split("\n\n", 1)[0]
+    return [re.split(r" {2,}", line.strip()) for line in section.splitlines()]
+
+
+def groups_of(report: Report) -> dict[str, list[str]]:
+    """The cells of the table of groups, by the group's name."""
+    return {row[1]: row[2:] for row in rows_of(report, "Groups")[1:] if len(row) > 2}
+
+
+@cache
+def big_report() -> Report:
+    """Two models, three attributes with all pairs, 2,000 samples, two thresholds."""
+    return evaluate(_big(["CLIP", "BiomedCLIP"]), intersections=2, thresholds=["best_f1", 0.5])
+
+
+@cache
+def big_model() -> Report:
+    """One model, three attributes with all pairs, 2,000 samples."""
+    return evaluate(_big(["CLIP"]), intersections=2)
+
+
+def _big(models: Sequence[str]) -> pl.DataFrame:
+    rng = random.Random(1)
+    n = 2000
+    return pl.DataFrame(
+        {
+            "model": [rng.choice(models) for _ in range(n)],
+            "y_true": [rng.randint(0, 1) for _ in range(n)],
+            "y_score": [rng.random() for _ in range(n)],
+            "sex": [rng.choice("FM") for _ in range(n)],
+            "race": [rng.choice(["Asian", "Black", "White", None]) for _ in range(n)],
+            "site": [rng.choice("abcdefgh") for _ in range(n)],
+        }
+    )
+
+
+def decided(groups: Mapping[str, tuple[int, int, int, int]], **columns: str) -> pl.DataFrame:
+    """A table with decisions of groups `{name: (tp, fn, tn, fp)}` in the attribute `site`."""
+    outcomes = [(1, 0.9), (1, 0.1), (0, 0.1), (0, 0.9)]
+    rows = [
+        (site, *outcome)
+        for site, counts in groups.items()
+        for outcome, count in zip(outcomes, counts, strict=True)
+        for _ in range(count)
+    ]
+    frame = pl.DataFrame(rows, schema=["site", "y_true", "y_score"], orient="row")
+    return frame.with_columns(pl.lit(text).alias(name) for name, text in columns.items())

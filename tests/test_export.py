@@ -14,7 +14,7 @@ from reports import BY_KEYS, CASE_56, HOSTILE, assert_same_report, by_key_report
 
 from fmfair import export
 from fmfair.errors import FmfairError
-from fmfair.evaluate import evaluate
+from fmfair.evaluation import evaluate
 from fmfair.report import Report
 from fmfair.version import installed_version
 

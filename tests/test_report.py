@@ -1,31 +1,20 @@
 from __future__ import annotations
 
 import math
-import random
 from html.parser import HTMLParser
+from typing import Any
 
 import polars as pl
 import pytest
-from reports import BY_KEYS, CASE_56, HOSTILE, by_key_report, sites, with_frames
+from reports import BY_KEYS, HOSTILE, big_report, by_key_report, decided, groups_of, rows_of, sites, with_frames
 
-from fmfair.digest import MAX_NOTES, MAX_ROWS
+from fmfair.digest import MAX_NOTES
 from fmfair.errors import FmfairError
-from fmfair.evaluate import evaluate
+from fmfair.evaluation import evaluate
 from fmfair.render import WIDTH, visible
 from fmfair.report import Report
 from fmfair.segmentation import evaluate_segmentation
-
-
-def rows_of(text: str, title: str) -> list[list[str]]:
-    """The lines of one section, split at two or more blanks, up to the next section."""
-    section = text.split(f"{title}\n", 1)[1].split("\n\n", 1)[0]
-    return [[cell for cell in line.split("  ") if cell.strip()] for line in section.splitlines()]
-
-
-def groups_of(report: Report) -> dict[str, list[str]]:
-    """The cells of the table of groups, by the group's name."""
-    lines = [[c.strip() for c in row] for row in rows_of(str(report), "Groups")]
-    return {row[1]: row[2:] for row in lines[1:] if len(row) > 2}
+from fmfair.shown import MAX_ROWS
 
 
 class Parsed(HTMLParser):
@@ -51,142 +40,116 @@ class Parsed(HTMLParser):
         self.text.append(data)
 
 
-@pytest.fixture(scope="module")
-def big() -> Report:
-    """Two models, three attributes with all pairs, 2,000 samples."""
-    rng = random.Random(1)
-    n = 2000
-    frame = pl.DataFrame(
-        {
-            "model": [rng.choice(["CLIP", "BiomedCLIP"]) for _ in range(n)],
-            "y_true": [rng.randint(0, 1) for _ in range(n)],
-            "y_score": [rng.random() for _ in range(n)],
-            "sex": [rng.choice("FM") for _ in range(n)],
-            "race": [rng.choice(["Asian", "Black", "White", None]) for _ in range(n)],
-            "site": [rng.choice("abcdefgh") for _ in range(n)],
-        }
-    )
-    return evaluate(frame, intersections=2, thresholds=["best_f1", 0.5])
+def title_of(report: Report) -> str:
+    return " ".join(str(report).split("\n\n", 1)[0].split())
 
 
-def test_the_text_says_task_samples_by_keys_attributes_and_conventions(big: Report) -> None:
-    title = " ".join(str(big).split("\n\n", 1)[0].split())
+def summary_of(report: Report) -> str:
+    return " ".join(str(report).split("Summary\n", 1)[1].split("\n\nGroups\n")[0].split())
 
-    assert title == (
-        "fmfair report: classification, 2,000 samples; by model (2); attributes sex, race, site, sex & race, "
+
+def test_the_title_says_task_rows_by_keys_attributes_and_conventions() -> None:
+    assert title_of(big_report()) == (
+        "fmfair report: classification, 2,000 rows; by model (2); attributes sex, race, site, sex & race, "
         "sex & site, race & site; standard conventions (y_score >= threshold)"
     )
-    assert repr(big) == str(big)
-
-
-def test_fc56_the_text_shows_undefined_as_a_dash_with_its_reason_and_never_nan() -> None:
-    report = evaluate(CASE_56, metrics=["auc", "tpr", "tnr"])
-
-    assert groups_of(report) == {
-        "BaNaNa": ["2", "0", "-", "-", "2/2"],
-        "Infinity": ["2", "1", "n_pos=1", "1/1", "1/1"],
-        "NaN": ["2", "1", "n_pos=1", "1/1", "1/1"],
-    }
-    assert "- undefined: no positives" in str(report)
-    assert [line for line in str(report).splitlines() if "NaN" in line.replace("BaNaNa", "")] == [
-        "site       NaN       2      1  n_pos=1  1/1  1/1"
-    ]
-
-
-def test_values_have_four_decimals_with_n_and_positives_beside_them_and_the_worst_group_starred() -> None:
-    y_true = [0] * 10 + [1] * 10 + [0] * 12 + [1] * 10
-    y_score = [0.1] * 9 + [0.9] + [0.2] * 2 + [0.8] * 8 + [0.1] * 12 + [0.9] * 10
-    frame = pl.DataFrame({"y_true": y_true, "y_score": y_score, "sex": ["F"] * 20 + ["M"] * 22})
-
-    report = evaluate(frame)
-
-    # F: of 100 pairs, 90 are ordered right; M: all.
-    assert groups_of(report) == {
-        "F": ["20", "10", "0.9000*", "0.8000*", "0.9000*"],
-        "M": ["22", "10", "1.0000", "1.0000", "1.0000"],
-    }
-    assert "* worst group of its attribute" in str(report)
-    assert "counts only" not in str(report)
-
-
-def test_no_group_is_called_worst_where_all_are_equal() -> None:
-    assert "*" not in str(sites(["a", "b"]))
+    assert repr(big_report()) == str(big_report())
 
 
 @pytest.mark.parametrize(
-    ("positives", "negatives", "shown"),
-    [(9, 40, ["n_pos=9", "9/9", "1.0000"]), (40, 9, ["n_neg=9", "1.0000", "9/9"]), (10, 10, ["1.0000"] * 3)],
+    ("by", "size"),
+    [
+        ({}, "4 samples; attributes"),
+        ({"model": ["m"]}, "4 samples; model=m; attributes"),
+        ({"model": ["m", "n", "o"]}, "4 samples x 3 models; attributes"),
+        ({"severity": [1, 2]}, "4 samples x 2 severities; attributes"),
+        ({"net": ["m", "n"]}, "4 samples x 2 values of net; attributes"),
+        ({"model": ["m", "m", "n", "n"], "label": ["a", "b"] * 2}, "4 samples x 2 models x 2 labels; attributes"),
+        ({"model": ["m", "m", "n"], "fold": [1, 2, 1]}, "12 rows; by model (2), fold (2); attributes"),
+        ({"model": ["m", "m", "n"]}, "12 rows; by model (2); attributes"),
+    ],
 )
-def test_fewer_than_ten_samples_behind_a_value_are_shown_as_counts(
-    positives: int, negatives: int, shown: list[str]
+def test_the_title_counts_samples_where_every_by_key_has_as_many_and_else_rows(
+    by: dict[str, list[object]], size: str
 ) -> None:
-    n = positives + negatives
-    frame = pl.DataFrame({"y_true": [1] * positives + [0] * negatives, "sex": ["F"] * n}).with_columns(
-        y_score=pl.col("y_true") * 0.8 + 0.1
+    rows = pl.DataFrame({"y_true": [0, 1, 0, 1], "y_score": [0.1, 0.6, 0.7, 0.2], "sex": ["F", "F", "M", "M"]})
+    frame = pl.DataFrame(by).join(rows, how="cross") if by else rows
+
+    assert size in title_of(evaluate(frame, by=list(by), attributes="sex"))
+
+
+def test_the_summary_shows_every_column_with_four_decimals() -> None:
+    report = big_report()
+
+    for name in set(report.summary.columns) - {"threshold_rule"}:
+        assert name in summary_of(report)
+    for row in report.summary.iter_rows(named=True):
+        assert f"{row['auc-gap']:.4f}" in summary_of(report)
+        assert f"{row['threshold']:.4g} (best_f1)" in summary_of(report)
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        ({}, "0.5"),
+        ({"thresholds": 0.25}, "0.25"),
+        ({"thresholds": "best_f1"}, "0.9 (best_f1)"),
+        ({"thresholds": "tnr=1"}, "- (tnr=1)"),
+        ({"score_type": "rank"}, "-"),
+        ({"score_type": "rank", "thresholds": 0.5}, "0.5"),
+        ({"score_type": "rank", "metrics": ["auc", "net_benefit"], "thresholds": 0.5}, "0.5"),
+    ],
+)
+def test_the_summary_says_the_threshold_and_the_rule_that_chose_it(options: dict[str, Any], shown: str) -> None:
+    report = evaluate(decided({"a": (9, 1, 9, 1), "b": (9, 1, 9, 1)}), **options)
+
+    header, row = rows_of(report, "Summary")[:2]
+    assert row[header.index("threshold")] == shown
+
+
+def test_decisions_that_were_given_have_no_threshold_number() -> None:
+    frame = decided({"a": (9, 1, 9, 1), "b": (9, 1, 9, 1)}).select("site", "y_true", y_pred=pl.col("y_score") > 0.5)
+
+    header, row = rows_of(evaluate(frame), "Summary")[:2]
+
+    assert row[header.index("threshold")] == "y_pred"
+
+
+def test_a_line_says_which_way_the_columns_of_the_summary_are_fair_or_better() -> None:
+    assert (
+        "gaps, eo: 0 is fair; eod: 1 is fair; worst-auc, overall-auc, overall-acc: higher is better; overall-bce, "
+        "overall-ece: lower is better"
+    ) in summary_of(big_report())
+
+
+def test_the_line_speaks_of_the_columns_that_are_shown_only() -> None:
+    frame = decided({"a": (9, 1, 9, 1), "b": (9, 1, 9, 1)})
+
+    assert "gaps, eo: 0 is fair; eod" not in summary_of(evaluate(frame, metrics="auc"))
+    assert "gaps: 0 is fair; worst-auc, overall-auc: higher is better empty in" in summary_of(
+        evaluate(frame, metrics="auc")
     )
 
-    assert groups_of(evaluate(frame))["F"][2:] == shown
 
+def test_a_line_says_which_way_the_columns_of_dice_are_fair_or_better() -> None:
+    report = evaluate_segmentation(pl.DataFrame({"dice": [0.8, 0.7, 0.5], "site": ["x", "x", "y"]}))
 
-def test_a_weighted_rate_of_few_samples_shows_how_many_and_no_fraction_of_rows() -> None:
-    frame = pl.DataFrame({"y_true": [1, 1, 0], "y_score": [0.9, 0.2, 0.1], "sex": ["F"] * 3, "w": [1.0, 3.0, 1.0]})
-
-    assert groups_of(evaluate(frame, weight="w", metrics="tpr"))["F"] == ["3", "2", "n=2"]
-
-
-def test_the_rates_shown_are_those_at_the_threshold_of_the_summary(big: Report) -> None:
-    best = big.groups.filter(
-        pl.col("model") == "CLIP",
-        pl.col("group") == "F",
-        pl.col("metric") == "tnr",
-        pl.col("threshold_rule") == "best_f1",
-    )
-    fixed = big.groups.filter(
-        pl.col("model") == "CLIP",
-        pl.col("group") == "F",
-        pl.col("metric") == "tnr",
-        pl.col("threshold_rule") == "fixed",
-    )
-
-    row = next(r for r in rows_of(str(big), "Groups") if [c.strip() for c in r[:3]] == ["CLIP", "sex", "F"])
-
-    assert row[-1].strip().rstrip("*") == f"{best['value'][0]:.4f}"
-    assert f"{best['value'][0]:.4f}" != f"{fixed['value'][0]:.4f}"
-    assert "tpr, tnr at the threshold of the summary" in str(big)
-
-
-def test_the_summary_shows_every_column_with_four_decimals(big: Report) -> None:
-    summary = str(big).split("Summary\n", 1)[1].split("Groups\n")[0]
-
-    for name in set(big.summary.columns) - {"threshold_rule"}:
-        assert name in summary
-    for row in big.summary.iter_rows(named=True):
-        assert f"{row['auc-gap']:.4f}" in summary
-        assert f"best_f1 {row['threshold']:.4g}" in summary
-
-
-def test_long_tables_are_cut_and_say_where_the_rest_is_but_keep_every_worst_group(big: Report) -> None:
-    shown = [[c.strip() for c in row] for row in rows_of(str(big), "Groups")]
-    groups = big.groups.unique(["model", "attribute", "group"]).height
-
-    listed = {tuple(row[:3]): row[5] for row in shown if row[0] in ("CLIP", "BiomedCLIP")}
-    assert len(listed) == MAX_ROWS
-    assert f"... {groups - MAX_ROWS} more groups; report.groups holds all {groups}" in str(big)
-    worst = big.gaps.filter(pl.col("metric") == "auc", pl.col("statistic") == "worst")
-    starred = {cell for cell, auc in listed.items() if auc.endswith("*")}
-    assert starred == set(worst.select("model", "attribute", "worst_group").rows())
+    assert (
+        "delta_dice, std_dice: 0 is fair; skewness_dice: 1 is fair; mean_dice, min_dice, max_dice, es_dice: higher is "
+        "better"
+    ) in summary_of(report)
 
 
 def test_a_summary_of_many_rows_is_cut_and_says_where_the_rest_is() -> None:
     report = by_key_report({"fold": pl.Series(range(100))})
 
-    listed = [row for row in rows_of(str(report), "Summary") if row[0].isdigit()]
+    listed = [row for row in rows_of(report, "Summary") if row[0].isdigit()]
     assert [row[0] for row in listed] == [str(i) for i in range(MAX_ROWS)]
     assert "... 70 more rows; report.summary holds all 100" in str(report)
 
 
-def test_the_text_fits_into_about_a_hundred_columns(big: Report) -> None:
-    assert max(len(line) for line in str(big).splitlines()) <= WIDTH == 100
+def test_the_text_fits_into_about_a_hundred_columns() -> None:
+    assert max(len(line) for line in str(big_report()).splitlines()) <= WIDTH == 100
 
 
 def test_many_by_keys_are_repeated_in_every_piece_of_the_summary_and_constant_ones_named_once() -> None:
@@ -201,12 +164,12 @@ def test_many_by_keys_are_repeated_in_every_piece_of_the_summary_and_constant_on
     assert len([line for line in text.splitlines() if line.startswith("2024-05-01  low")]) >= 3
 
 
-def test_the_text_does_not_depend_on_how_polars_is_set_up_to_print(big: Report) -> None:
-    before = str(big)
+def test_the_text_does_not_depend_on_how_polars_is_set_up_to_print() -> None:
+    before = str(big_report())
 
     with pl.Config(tbl_rows=1, tbl_cols=1, float_precision=1, fmt_str_lengths=1, tbl_width_chars=20) as config:
         state = config.state()
-        during = str(big)
+        during = str(big_report())
         assert config.state() == state
 
     assert during == before
@@ -256,33 +219,6 @@ def test_columns_that_nobody_asked_for_are_named_once_instead_of_shown_empty() -
     assert "empty in every row, undefined or not asked for: overall-acc, overall-bce" in text
 
 
-@pytest.mark.parametrize(
-    ("metrics", "shown"),
-    [
-        (None, ["auc", "tpr", "tnr"]),
-        (["ppv", "auc"], ["auc", "ppv"]),
-        (["tp", "ppv"], ["ppv"]),
-        (["tp"], ["tp"]),
-    ],
-)
-def test_the_main_metrics_are_shown_or_else_those_that_were_asked_for(
-    metrics: list[str] | None, shown: list[str]
-) -> None:
-    report = evaluate(CASE_56, metrics=metrics)
-
-    assert [c.strip() for c in rows_of(str(report), "Groups")[0]] == ["attribute", "group", "n", "n_pos", *shown]
-
-
-def test_a_segmentation_shows_dice_with_its_usable_samples() -> None:
-    frame = pl.DataFrame({"dice": [0.8] * 10 + [None] + [0.6] * 10 + [0.5], "site": ["x"] * 11 + ["y"] * 10 + ["z"]})
-
-    report = evaluate_segmentation(frame)
-
-    assert [c.strip() for c in rows_of(str(report), "Groups")[0]] == ["attribute", "group", "n", "dice"]
-    assert groups_of(report) == {"x": ["10", "0.8000"], "y": ["10", "0.6000"], "z": ["1", "n=1*"]}
-    assert str(report).startswith("fmfair report: segmentation")
-
-
 def test_numbers_that_are_not_finite_print_as_a_dash_and_a_rounded_zero_has_no_sign() -> None:
     report = sites(["a", "b"])
     gaps = [math.nan]
@@ -316,7 +252,7 @@ def test_the_html_holds_the_cells_of_the_text_and_marks_the_worst_in_bold() -> N
 
     html = evaluate(pl.concat([frame, worse]))._repr_html_()
 
-    assert "<b>0.0000</b>" in html
+    assert "<b>0.0000</b>*" in html
     assert ">1.0000</td>" in html
     assert "<b>1.0000</b>" not in html
 

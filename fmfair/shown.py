@@ -1,0 +1,216 @@
+"""What of a report's frames is shown: the main metrics at the thresholds of the summary, and how a cell is printed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from fmfair.export import Frames, by_keys, texts
+from fmfair.metrics.metric import NOT_A_PROBABILITY, Metric
+from fmfair.metrics.registry import REGISTRY
+from fmfair.render import visible
+
+MAX_ROWS = 30
+# Fewer samples than this say too little for a decimal number.
+FEW = 10
+UNDEFINED = "-"
+HEADLINE = ("auc", "tpr", "tnr", "dice")
+THRESHOLD = ["threshold", "threshold_rule"]
+
+# The columns of a shown table: a heading and its cells.
+Columns = Sequence[tuple[str, Sequence[str]]]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The frames of a report as they are shown.
+
+    Attributes:
+        by: The names of the by-keys, by the names of their columns here: Polars reads names such as `*` as patterns,
+            and a by-key may be called `carried`.
+        varying: The by-keys with more than one value.
+        metrics: The main metrics, the headline ones first.
+        summary: The summary.
+        overall: The values on all rows.
+        groups: The group values of the main metrics at the thresholds of the summary, with `carried`, the count that
+            carries a value, and `unit`, its name.
+        gaps: Their comparisons.
+        others: The thresholds that are not shown.
+    """
+
+    by: Mapping[str, str]
+    varying: tuple[str, ...]
+    metrics: tuple[str, ...]
+    summary: pl.DataFrame
+    overall: pl.DataFrame
+    groups: pl.DataFrame
+    gaps: pl.DataFrame
+    others: tuple[str, ...]
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns that say which comparison a row belongs to."""
+        return [*self.by, "attribute"]
+
+    @property
+    def rates(self) -> list[str]:
+        """The main metrics that have a value per threshold."""
+        at_threshold = set(self.groups.filter(pl.col("threshold_rule").is_not_null())["metric"])
+        return [metric for metric in self.metrics if metric in at_threshold]
+
+    @property
+    def threshold(self) -> str:
+        """The threshold of the summary, or the rule where it differs between by-keys."""
+        if "threshold" not in self.summary.columns:
+            return UNDEFINED
+        pairs = self.summary.select(THRESHOLD).drop_nulls("threshold_rule").unique(maintain_order=True).rows()
+        full = list(dict.fromkeys(threshold_text(*pair) for pair in pairs))
+        rules = list(dict.fromkeys(threshold_name(*pair) for pair in pairs))
+        return full[0] if len(full) == 1 else " or ".join(rules[:3]) + (" or others" if len(rules) > 3 else "")
+
+
+def shown_of(frames: Frames, metadata: Mapping[str, Any]) -> Shown:
+    """The shown part of the frames."""
+    by = {f"\0{i}": name for i, name in enumerate(by_keys(frames))}
+    own = {name: plain for plain, name in by.items()}
+    renamed = {name: frame.rename(own) for name, frame in frames.items()}
+    overall = renamed["overall"]
+    metrics = _main_metrics(renamed["groups"], metadata)
+    summary = _without_undefined_threshold(renamed["summary"], overall)
+    at = [*by, "attribute", *THRESHOLD]
+    main = {name: renamed[name].filter(pl.col("metric").is_in(metrics)) for name in ("groups", "gaps")}
+    if "threshold" in summary.columns:
+        main = {name: _at_threshold(frame, renamed["summary"], at) for name, frame in main.items()}
+    return Shown(
+        by=by,
+        varying=tuple(name for name in by if overall[name].n_unique() > 1),
+        metrics=tuple(metrics),
+        summary=summary,
+        overall=overall,
+        groups=main["groups"].drop("attribute_parts", "group_parts").with_columns(_carried(metrics)),
+        gaps=main["gaps"],
+        others=_other_thresholds(renamed["groups"], renamed["summary"], at),
+    )
+
+
+def key_columns(shown: Shown, frame: pl.DataFrame, *others: str) -> Columns:
+    """The columns that say what a row is."""
+    by = [(visible(shown.by[name]), names(frame[name])) for name in shown.varying]
+    return [*by, *((name, names(frame[name])) for name in ("attribute", *others))]
+
+
+def header_and_rows(columns: Columns) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """The columns as a table takes them."""
+    return tuple(name for name, _ in columns), tuple(zip(*(cells for _, cells in columns), strict=True))
+
+
+def names(values: pl.Series) -> list[str]:
+    """The values of a by-key or the names of groups; a missing by-key is `(missing)`."""
+    return [visible(name) if name is not None else "(missing)" for name in texts(values)]
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number with so many decimals, a whole one without, `-` where it is undefined.
+
+    Examples:
+        >>> number(0.25), number(0.0004, digits=3), number(3), number(None)
+        ('0.2500', '<0.001', '3', '-')
+    """
+    if value is None or not math.isfinite(value):
+        return UNDEFINED
+    if isinstance(value, int):
+        return str(value)
+    if abs(value) >= 1e6:
+        return f"{value:.{digits}e}"
+    if digits < 4 and 0 < value < 0.5 * 10.0**-digits:
+        return f"<{10.0**-digits:.{digits}f}"
+    return f"{round(value, digits) + 0.0:.{digits}f}"
+
+
+def threshold_text(value: float | None, rule: str | None) -> str:
+    """A threshold and the rule that chose it.
+
+    Examples:
+        >>> threshold_text(0.5, "fixed"), threshold_text(0.35241, "best_f1"), threshold_text(None, "tpr=0.9")
+        ('0.5', '0.3524 (best_f1)', '- (tpr=0.9)')
+        >>> threshold_text(None, "y_pred"), threshold_text(None, None)
+        ('y_pred', '-')
+    """
+    shown = UNDEFINED if value is None else f"{value:.4g}"
+    if rule in (None, "fixed"):
+        return shown
+    # Decisions that were already made have no number.
+    return visible(str(rule)) if value is None and rule == "y_pred" else f"{shown} ({visible(str(rule))})"
+
+
+def threshold_name(value: float | None, rule: str | None) -> str:
+    """A threshold as it is asked for: the number, or the rule.
+
+    Examples:
+        >>> threshold_name(0.5, "fixed"), threshold_name(0.35241, "best_f1")
+        ('0.5', 'best_f1')
+    """
+    return threshold_text(value, rule) if rule in (None, "fixed") else visible(str(rule))
+
+
+def metric_of(name: str) -> Metric | None:
+    """The entry of the registry, also for a name with parameters such as `tpr_at_fpr(0.2)`."""
+    return REGISTRY.get(name.partition("(")[0])
+
+
+def _main_metrics(groups: pl.DataFrame, metadata: Mapping[str, Any]) -> list[str]:
+    """Up to three metrics to show of every group; one where each has its own number of usable samples."""
+    named = groups["metric"].unique(maintain_order=True).to_list()
+    rates = [name for name in named if (known := metric_of(name)) is None or known.family != "count"]
+    ranked = sorted(rates or named, key=lambda name: HEADLINE.index(name) if name in HEADLINE else len(HEADLINE))
+    return ranked[: 1 if metadata.get("task") == "segmentation" else 3]
+
+
+def _at_threshold(frame: pl.DataFrame, summary: pl.DataFrame, at: Sequence[str]) -> pl.DataFrame:
+    """The rows at the thresholds of the summary, and those of metrics that have none."""
+    everywhere = frame.filter(pl.col("threshold_rule").is_null())
+    there = frame.filter(pl.col("threshold_rule").is_not_null()).join(
+        summary.select(at), on=at, how="semi", nulls_equal=True, maintain_order="left"
+    )
+    return pl.concat([everywhere, there])
+
+
+def _other_thresholds(groups: pl.DataFrame, summary: pl.DataFrame, at: Sequence[str]) -> tuple[str, ...]:
+    if "threshold" not in summary.columns:
+        return ()
+    asked = groups.select(at).drop_nulls("threshold_rule").unique(maintain_order=True)
+    others = asked.join(summary.select(at), on=at, how="anti", nulls_equal=True, maintain_order="left")
+    return tuple(dict.fromkeys(threshold_name(*pair) for pair in others.select(THRESHOLD).iter_rows()))
+
+
+def _without_undefined_threshold(summary: pl.DataFrame, overall: pl.DataFrame) -> pl.DataFrame:
+    """The default 0.5 is no threshold of scores that are not probabilities, and nothing is decided there."""
+    if "threshold" not in summary.columns:
+        return summary
+    cut = overall.filter(
+        (pl.col("threshold_rule") == "fixed")
+        & ~pl.col("metric").is_in([m.name for m in REGISTRY.values() if m.needs_probability])
+    )
+    if cut.height and (cut["note"] == NOT_A_PROBABILITY).fill_null(False).all():
+        fixed = pl.col("threshold_rule") == "fixed"
+        return summary.with_columns(threshold=pl.when(~fixed).then("threshold"))
+    return summary
+
+
+def _carried(metrics: Sequence[str]) -> list[pl.Expr]:
+    """The count that carries a value and its name; a ranking is as uncertain as the rarer class is rare."""
+    known = {name: metric for name in metrics if (metric := metric_of(name)) is not None}
+    ranking = [name for name, metric in known.items() if metric.family == "ranking"]
+    both = pl.col("metric").is_in(ranking) & pl.col("n_pos").is_not_null()
+    n_pos, n_neg = pl.col("n_pos"), pl.col("n") - pl.col("n_pos")
+    denominators = {name: metric.denominator for name, metric in known.items()}
+    plain = pl.col("metric").replace_strict(denominators, default="n", return_dtype=pl.String)
+    rarer = pl.when(n_pos <= n_neg).then(pl.lit("n_pos")).otherwise(pl.lit("n_neg"))
+    return [
+        pl.when(both).then(pl.min_horizontal(n_pos, n_neg)).otherwise("denominator").alias("carried"),
+        pl.when(both).then(rarer).otherwise(plain).alias("unit"),
+    ]
