@@ -37,8 +37,10 @@ def value(path: Path, column: str, *args: object) -> float:
         ("equalized_odds.score<1", "sex at 0.5"),
         ("tpr.overall<0.9", "overall at 0.5"),
         ("eo>0.1", "site at 0.5"),
-        ("auc-gap>0.05", "sex at 0.5"),
-        ("overall-auc<0.99", "sex at 0.5"),
+        ("auc-gap>0.05", "sex"),
+        ("worst-auc<0.9", "sex"),
+        ("overall-auc<0.99", "overall"),
+        ("eod<0.99", "sex at 0.5"),
     ],
 )
 def test_a_condition_that_holds_is_exit_status_1_and_says_where(table: Path, condition: str, where: str) -> None:
@@ -86,7 +88,7 @@ def test_a_by_key_is_enough_and_is_named(tmp_path: Path) -> None:
     result = run("score", path, "--sensitive", "sex", "--fail-if", "auc-gap<=0", "--quiet")
 
     assert result.status == 1
-    assert result.err.splitlines() == ["fmfair: failed: --fail-if auc-gap<=0 holds: model=b, sex at 0.5: 0"]
+    assert result.err.splitlines() == ["fmfair: failed: --fail-if auc-gap<=0 holds: model=b, sex: 0"]
 
 
 def test_a_rule_may_be_named_as_the_threshold(table: Path) -> None:
@@ -96,6 +98,43 @@ def test_a_rule_may_be_named_as_the_threshold(table: Path) -> None:
     held = run(*args, "tpr.gap@tpr=0.8>0.3")
     assert held.status == 1
     assert "tpr.gap@tpr=0.8>0.3 holds: site at tpr=0.8 0.35: 0.5 (worst a, best b)" in held.err
+
+
+@pytest.mark.parametrize(("name", "pair"), [("eo", "equal_opportunity.gap"), ("eod", "equalized_odds.score")])
+def test_a_name_of_the_summary_looks_at_every_threshold_as_the_pair_it_stands_for(
+    table: Path, name: str, pair: str
+) -> None:
+    args = ("score", table, "--sensitive", "site", "--threshold", "0.5", "0.35", "--quiet", "--fail-if")
+    limit = ">0.3" if name == "eo" else "<0.75"
+
+    held, paired = run(*args, name + limit), run(*args, pair + limit)
+
+    # It holds at 0.35 only, and the summary shows 0.5.
+    assert held.status == 1
+    assert "holds: site at 0.35: " in held.err
+    assert "at 0.5" not in held.err
+    assert held.err.split("holds")[1] == paired.err.split("holds")[1]
+    assert run(*args, f"{name}@0.5{limit}").status == 0
+
+
+@pytest.mark.parametrize("task", ["classification", "segmentation"])
+def test_every_column_of_the_summary_is_a_condition_on_the_same_number(tmp_path: Path, task: str) -> None:
+    path = written(tmp_path, TABLE if task == "classification" else DICE)
+    row = scored(path, "--sensitive", "sex").summary
+    columns = set(row) - {"attribute", "n", "n_groups", "threshold", "threshold_rule"}
+
+    for column in columns:
+        assert run("score", path, "--sensitive", "sex", "--fail-if", f"{column}>={row[column]!r}").status == 1
+        assert run("score", path, "--sensitive", "sex", "--fail-if", f"{column}>{row[column]!r}").status == 0
+
+
+def test_a_name_of_the_summary_whose_metrics_were_not_computed_says_what_to_ask_for(table: Path) -> None:
+    args = (table, "--sensitive", "sex", "--metrics", "auc", "--fail-if")
+
+    assert "'equalized_odds' was not computed" in refused(*args, "eod<0.9")
+    assert "ask for it with --metrics tpr tnr" in refused(*args, "eod<0.9")
+    assert "ask for it with --metrics accuracy" in refused(*args, "acc-gap>0.9")
+    assert "no metric 'delta_dice'" in refused(*args, "delta_dice>0.9")
 
 
 def test_a_metric_with_parameters_may_be_spelled_with_other_spaces(table: Path) -> None:
@@ -118,7 +157,8 @@ def test_dice_conditions_go_by_statistic_and_by_summary(tmp_path: Path) -> None:
     assert run("score", path, "--fail-if", "dice.gap>0.2").status == 1
     assert run("score", path, "--fail-if", "delta_dice>0.3").status == 0
     assert run("score", path, "--fail-if", "dice.equity_scaled_std<0.9").status == 1
-    assert "no thresholds" in refused(path, "--fail-if", "delta_dice@0.5>0.3")
+    assert run("score", path, "--fail-if", "mean_dice<0.7").status == 1
+    assert "it has no threshold" in refused(path, "--fail-if", "delta_dice@0.5>0.3")
 
 
 def test_undefined_everywhere_is_exit_status_1_with_the_reason(tmp_path: Path) -> None:
@@ -153,6 +193,8 @@ def test_undefined_in_some_rows_is_noted(tmp_path: Path) -> None:
         ("tpr.gap@0.3>0.1", "nothing at the threshold 0.3; it has 0.5"),
         ("auc.gap@0.5>0.1", "nothing at the threshold 0.5; it has no threshold"),
         ("tpr.overall[sex]>0.1", "an overall value is on all rows"),
+        ("overall-auc[sex]>0.1", "an overall value is on all rows"),
+        ("n_groups>1", "no metric 'n_groups'"),
         ("tpr.gap=0.1", "is not understood; write METRIC.STATISTIC>NUMBER"),
         ("tpr.gap", "is not understood"),
         (">0.1", "is not understood"),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import ge, gt, le, lt
-from typing import Any
+from typing import Any, NoReturn
 
 import polars as pl
 
@@ -16,6 +16,8 @@ from fmfair.export import by_keys
 from fmfair.metrics.registry import REGISTRY, list_metrics, requested
 from fmfair.render import visible
 from fmfair.report import Report
+from fmfair.summary import _GAPS as GAPS
+from fmfair.summary import _OVERALL as OVERALL
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {">=": ge, "<=": le, ">": gt, "<": lt}
 _CONDITION = re.compile(r"(?P<left>.+)(?P<operator>>=|<=|>|<)(?P<limit>[^<>]*)", re.DOTALL)
@@ -25,6 +27,13 @@ _LEFT = re.compile(
     re.DOTALL,
 )
 _ALIASES = {"gap": "difference"}
+# What the columns of the summary stand for; the summary itself shows one threshold only.
+_SUMMARY: dict[str, tuple[str, str]] = {
+    **{name: (metric, "overall") for columns in OVERALL.values() for name, metric in columns.items()},
+    **{name: pair for columns in GAPS.values() for name, pair in columns.items()},
+}
+# The statistics with names of their own come from these metrics.
+_PARTS = {"equal_opportunity": "tpr", "equalized_odds": "tpr tnr", "demographic_parity": "selection_rate"}
 _FORM = "METRIC.STATISTIC>NUMBER, for example tpr.gap>0.1, auc.worst[sex]<0.8, ppv.ratio@best_f1<0.8 or auc-gap>0.05"
 # Values that differ from the limit by this share of it, the noise of float sums, count as equal to it.
 _NOISE = 1e-12
@@ -33,7 +42,7 @@ MAX_ROWS = 5
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition; `statistic` is None for a column of the summary, `overall` for the value on all rows."""
+    """One condition; `statistic` is None where `metric` names a column of the summary, `overall` for all rows."""
 
     text: str
     metric: str
@@ -115,44 +124,40 @@ def check(condition: Condition, report: Report) -> Verdict:
 
 
 def _rows(condition: Condition, report: Report) -> pl.DataFrame:
-    """The rows with the value, by-keys, attribute and threshold."""
-    if condition.statistic is None:
-        keys, named = _summary_columns(report)
-        if condition.metric not in named:
-            _refuse_metric(condition, report)
-        return report.summary.select(*keys, pl.col(condition.metric).cast(pl.Float64).alias("value"))
-    overall = condition.statistic == "overall"
+    """The rows with the value, by-keys, attribute and threshold, at every threshold."""
+    metric, statistic = condition.metric, condition.statistic
+    if statistic is None:
+        if metric not in _SUMMARY or metric not in report.summary.columns:
+            _refuse_metric(condition, report, metric)
+        metric, statistic = _SUMMARY[metric]
+    overall = statistic == "overall"
     if overall and condition.attribute is not None:
         raise FmfairError(f"--fail-if {condition.text!r}: an overall value is on all rows and has no attribute")
-    rows = (report.overall if overall else report.gaps).filter(pl.col("metric") == condition.metric)
+    rows = (report.overall if overall else report.gaps).filter(pl.col("metric") == metric)
     if rows.is_empty():
-        _refuse_metric(condition, report)
-    found = rows if overall else rows.filter(pl.col("statistic") == condition.statistic)
+        _refuse_metric(condition, report, metric)
+    found = rows if overall else rows.filter(pl.col("statistic") == statistic)
     if found.is_empty():
         known = rows["statistic"].unique(maintain_order=True).to_list()
         raise FmfairError(
-            f"--fail-if {condition.text!r}: {condition.metric} has no statistic {condition.statistic!r}"
-            f"{near(condition.statistic, known)}; it has {', '.join(known)}, gap (the difference) and overall"
+            f"--fail-if {condition.text!r}: {metric} has no statistic {statistic!r}{near(statistic, known)}; it has "
+            f"{', '.join(known)}, gap (the difference) and overall"
         )
     return found
 
 
-def _summary_columns(report: Report) -> tuple[list[str], list[str]]:
-    """The columns of the summary that say what a row is, and those that hold a value to compare."""
-    keys = [*by_keys({"groups": report.groups}), "attribute", "threshold", "threshold_rule"]
-    columns = report.summary.columns
-    return [c for c in columns if c in keys], [c for c in columns if c not in (*keys, "n", "n_groups")]
-
-
-def _refuse_metric(condition: Condition, report: Report) -> None:
+def _refuse_metric(condition: Condition, report: Report, metric: str) -> NoReturn:
     computed = report.gaps["metric"].unique(maintain_order=True).to_list()
-    _, summary = _summary_columns(report)
-    if condition.statistic is None and condition.metric in computed:
-        raise FmfairError(f"--fail-if {condition.text!r} lacks the statistic; write for example {condition.metric}.gap")
-    if condition.metric in REGISTRY:
-        problem = f"{condition.metric!r} was not computed or is not compared between groups; ask for it with --metrics"
+    summary = [name for name in report.summary.columns if name in _SUMMARY]
+    if condition.statistic is None and metric in computed:
+        raise FmfairError(f"--fail-if {condition.text!r} lacks the statistic; write for example {metric}.gap")
+    if metric in REGISTRY or metric in _PARTS:
+        problem = (
+            f"{metric!r} was not computed or is not compared between groups; ask for it with --metrics "
+            f"{_PARTS.get(metric, metric)}"
+        )
     else:
-        problem = f"no metric {condition.metric!r}{near(condition.metric, [*computed, *summary])}"
+        problem = f"no metric {metric!r}{near(metric, [*computed, *summary])}"
     raise FmfairError(
         f"--fail-if {condition.text!r}: {problem}. There are {', '.join(computed)} with a statistic, and of the "
         f"summary {', '.join(summary)}"
@@ -175,8 +180,6 @@ def _of_attribute(rows: pl.DataFrame, condition: Condition) -> pl.DataFrame:
 def _at_threshold(rows: pl.DataFrame, condition: Condition) -> pl.DataFrame:
     if condition.threshold is None:
         return rows
-    if "threshold_rule" not in rows.columns:
-        raise FmfairError(f"--fail-if {condition.text!r}: the summary of a segmentation has no thresholds")
     try:
         fixed = pl.col("threshold") == float(condition.threshold)
         matches = fixed & (pl.col("threshold_rule") == "fixed")
@@ -198,5 +201,8 @@ def _described(row: dict[str, Any], report: Report) -> str:
     if row.get("threshold_rule") is not None:
         rule = [] if row["threshold_rule"] == "fixed" else [row["threshold_rule"]]
         parts[-1] += " at " + " ".join(rule + ([] if row["threshold"] is None else [f"{row['threshold']:.6g}"]))
-    sides = [f"{side} {visible(row[f'{side}_group'])}" for side in ("worst", "best") if row.get(f"{side}_group")]
+    worst, best = row.get("worst_group"), row.get("best_group")
+    sides = [
+        f"{side} {visible(g)}" for side, g in (("worst", worst), ("best", best)) if g is not None and worst != best
+    ]
     return f"{', '.join(parts)}: {row['value']:.6g}" + (f" ({', '.join(sides)})" if sides else "")
