@@ -94,7 +94,7 @@ def test_files_hold_what_is_printed(table: Path, tmp_path: Path) -> None:
         assert (tmp_path / name).read_text(encoding="utf-8") == result.out
 
 
-@pytest.mark.parametrize("name", ["results", "results/", "results.parquet"])
+@pytest.mark.parametrize("name", ["results", "results/", "results.parquet/"])
 def test_a_folder_holds_the_report_as_parquet(table: Path, tmp_path: Path, name: str) -> None:
     result = scored(table, "--sensitive", "sex", "--output", f"{tmp_path}/{name}")
 

@@ -55,6 +55,16 @@ def test_an_ending_that_is_no_format_is_refused_before_anything_is_read(tmp_path
     assert "cannot tell the format by '.txt'" in refused("absent.csv", "--output", tmp_path / "report.txt")
 
 
+def test_one_parquet_file_is_refused_before_anything_is_read_and_a_folder_is_shown(tmp_path: Path) -> None:
+    message = refused("absent.csv", "--output", tmp_path / "results.parquet")
+
+    assert message == (
+        f"--output {tmp_path}/results.parquet: a report is four tables, and a Parquet file holds one; name a folder "
+        f"such as {tmp_path}/results/, where each becomes a Parquet file"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_bad_input_leaves_no_output(tmp_path: Path) -> None:
     path = written(tmp_path, TABLE.with_columns(score=pl.col("score") * float("inf")))
 

@@ -38,8 +38,13 @@ def destination(output: str | None, inputs: Sequence[str | None]) -> Callable[[R
     for table in inputs:
         if table is not None and path.resolve() == Path(table).expanduser().resolve():
             raise FmfairError(f"--output {output} would replace the table that is read; name another path")
-    ending = path.suffix.lower()
-    if ending == ".parquet" or not ending or output.endswith(("/", os.sep)) or path.is_dir():
+    ending, is_folder = path.suffix.lower(), output.endswith(("/", os.sep))
+    if ending == ".parquet" and not is_folder:
+        raise FmfairError(
+            f"--output {output}: a report is four tables, and a Parquet file holds one; name a folder such as "
+            f"{path.with_suffix('')}{os.sep}, where each becomes a Parquet file"
+        )
+    if not ending or is_folder or path.is_dir():
         return lambda report: report.write_parquet(path)
     if ending == ".json":
         return lambda report: report.to_json(path)
@@ -47,7 +52,7 @@ def destination(output: str | None, inputs: Sequence[str | None]) -> Callable[[R
         return lambda report: report.write_csv(path)
     raise FmfairError(
         f"--output {output}: cannot tell the format by {ending!r}; end it in .json (the whole report) or .csv (the "
-        "groups), or name a folder or .parquet (every table as Parquet)"
+        "groups), or name a folder such as results/ (every table as Parquet)"
     )
 
 
