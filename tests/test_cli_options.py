@@ -116,7 +116,7 @@ CLASSIFICATION: dict[str, tuple[pl.DataFrame, list[str], dict[str, Any]]] = {
     ),
     "threshold, a negative number": (
         RESCALED.with_columns(score=pl.col("score") - 3.5),
-        ["--score-type", "rank", "--threshold", "-0.1,0.2"],
+        ["--score-type", "rank", "--threshold", "-0.1", "0.2"],
         {"score_type": "rank", "thresholds": [-0.1, 0.2]},
     ),
     "metrics": (

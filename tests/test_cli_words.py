@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from pathlib import Path
 
@@ -146,6 +147,10 @@ def test_every_argument_of_the_python_functions_is_an_option() -> None:
         (["score", "t.csv", "--missing-scores", "x"], "--missing-scores x is not known"),
         (["score", "t.csv", "--missing-labels", "x"], "--missing-labels x is not known"),
         (["score", "t.csv", "--threshold", "best"], "'best' is not understood; give a finite number, 'best_f1'"),
+        (["score", "t.csv", "--threshold", "0,5"], "write --threshold 0.5 for a decimal number or --threshold 0 5 for"),
+        (["score", "t.csv", "--threshold", "tpr=0,9"], "write --threshold tpr=0.9 for a decimal number or --threshold"),
+        (["score", "t.csv", "--threshold", "0.3,best_f1"], "write --threshold 0.3 best_f1 for several thresholds"),
+        (["score", "t.csv", "--threshold", "0.3,", "0.5"], "write --threshold 0.3\n"),
         (["score", "t.csv", "--metrics", "acu"], "no metric 'acu'; did you mean 'auc'?; fmfair metrics describes them"),
         (["score", "t.csv", "--sensitive", "gender"], "--sensitive gender: no column 'gender'"),
         (["score", "t.csv", "--bins", "height=40"], "--bins names 'height'"),
@@ -221,12 +226,32 @@ def test_jpeg_masks_are_refused_in_the_words_of_the_command_line(tmp_path: Path)
 
 
 def test_metrics_lists_every_metric_with_its_facts() -> None:
-    lines = run("metrics").out.splitlines()
+    header, *lines = run("metrics").out.splitlines()
 
-    assert lines[0].split()[:2] == ["metric", "range"]
-    assert [line.split()[0] for line in lines[1:]] == [m.name for m in list_metrics()]
-    (tpr,) = [line for line in lines if line.startswith("tpr ")]
-    assert all(text in tpr for text in ("[0, 1]", "higher", "no positives", "tp / (tp + fn)"))
+    assert header.split() == ["metric", "range", "better", "definition"]
+    named = [line for line in lines if not line.startswith(" ")]
+    assert [line.split()[0] for line in named] == [m.name for m in list_metrics()]
+    (i,) = [i for i, line in enumerate(lines) if line.startswith("tpr ")]
+    assert re.split(r" {2,}", lines[i]) == ["tpr", "[0, 1]", "higher", "tp / (tp + fn)"]
+    assert lines[i + 1].split() == ["undefined:", "no", "positives"]
+
+
+@pytest.mark.parametrize(("columns", "width"), [("80", 80), ("140", 140), ("20", 80), (None, 100)])
+def test_the_list_of_metrics_is_wrapped_to_the_terminal_or_a_hundred_columns(
+    monkeypatch: pytest.MonkeyPatch, columns: str | None, width: int
+) -> None:
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
+    else:
+        monkeypatch.delenv("COLUMNS", raising=False)
+        monkeypatch.setattr(sys, "__stdout__", None)
+
+    listed, card = run("metrics").out, run("metrics", "calibration_slope").out
+
+    assert width - 15 < max(map(len, listed.splitlines())) <= width
+    assert max(map(len, card.splitlines())) <= width
+    words = " ".join(listed.split())
+    assert all(" ".join(m.definition.split()) in words for m in list_metrics())
 
 
 def test_metrics_as_json_holds_the_same_metrics() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 from fmfair.cli import output
@@ -10,6 +13,8 @@ from fmfair.metrics.metric import Metric
 from fmfair.metrics.registry import list_metrics, requested
 
 FORMATS = ("table", "json")
+# Where nothing says how wide the terminal is, as in a pipe; text is wrapped no narrower than the second.
+WIDTH, MIN_WIDTH = 100, 30
 
 
 def describe_metrics(name: str | None, form: str) -> str:
@@ -24,10 +29,21 @@ def describe_metrics(name: str | None, form: str) -> str:
         return strict_json([_facts(metric) for metric in metrics], indent=2) + "\n"
     if name is not None:
         return _card(metrics[0])
-    header = ("metric", "range", "better", "undefined when", "definition")
-    rows = [(m.name, _range(m), m.direction, m.undefined, m.definition) for m in metrics]
-    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header) - 1)]
-    lines = ["  ".join([*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[-1]]) for row in [header, *rows]]
+    return _list(metrics, shutil.get_terminal_size((WIDTH, 24)).columns)
+
+
+def _list(metrics: Sequence[Metric], width: int) -> str:
+    """The metrics one below the other; the definition and when it is undefined are wrapped into the last column."""
+    facts = [("metric", "range", "better"), *((m.name, _range(m), m.direction) for m in metrics)]
+    widths = [max(map(len, column)) for column in zip(*facts, strict=True)]
+    margin = sum(widths) + 2 * len(widths)
+    texts = [["definition"], *([m.definition, f"undefined: {m.undefined}"] for m in metrics)]
+    wrap = textwrap.TextWrapper(max(width - margin, MIN_WIDTH), break_on_hyphens=False, break_long_words=False)
+    lines = []
+    for fact, text in zip(facts, texts, strict=True):
+        wrapped = [line for part in text for line in wrap.wrap(part)]
+        start = "  ".join(cell.ljust(w) for cell, w in zip(fact, widths, strict=True)) + "  "
+        lines += [start + wrapped[0], *(" " * margin + line for line in wrapped[1:])]
     return "\n".join(lines) + "\n"
 
 
@@ -49,7 +65,7 @@ def _facts(metric: Metric) -> dict[str, Any]:
 
 
 def _card(metric: Metric) -> str:
-    """One metric, a line per fact."""
+    """One metric, its facts one below the other."""
     facts = {
         "": metric.title,
         "definition": metric.definition,
@@ -61,7 +77,13 @@ def _card(metric: Metric) -> str:
         "source": metric.source,
         "computed": "by default" if metric.default else f"with --metrics {metric.name!r} or --metrics all",
     }
-    return metric.name + "\n" + "\n".join(f"  {fact:<10}  {value}" for fact, value in facts.items()) + "\n"
+    width = shutil.get_terminal_size((WIDTH, 24)).columns
+    lines = [metric.name]
+    for fact, value in facts.items():
+        start = f"  {fact:<10}  "
+        wrapped = textwrap.wrap(value, max(width - len(start), MIN_WIDTH), break_on_hyphens=False)
+        lines += [start + wrapped[0], *(" " * len(start) + line for line in wrapped[1:])]
+    return "\n".join(lines) + "\n"
 
 
 def _range(metric: Metric) -> str:

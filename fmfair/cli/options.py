@@ -62,7 +62,8 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType({
         Option("score_column", "--score-column", "INDEX", "Position, from 0, of the positive class in --score: 1",
                "whole"),
         Option("score_type", "--score-type", "auto|probability|logit|rank", "How scores are read; default auto"),
-        Option("thresholds", "--threshold", "T...", "0.5, best_f1, youden, tpr=0.9 or tnr=0.95; default 0.5", "texts"),
+        Option("thresholds", "--threshold", "T...", "Each 0.5 (the default), best_f1, youden, tpr=0.9 or tnr=0.95",
+               "texts"),
         Option("metrics", "--metrics", "NAME...", "all, or names from fmfair metrics: auc tpr", "texts"),
         Option("missing_scores", "--missing-scores", "raise|drop", "What to do with missing scores; default raise"),
         Option("missing_labels", "--missing-labels", "drop|raise", "What to do with missing labels; default drop"),
@@ -120,12 +121,13 @@ _PROSE = (
     prob_0 prob_1; dice; pred_mask, gt_mask; sex, age, race, site; model, dataset, fold. Tables are CSV, TSV, JSON or
     JSON Lines (each also with .gz), Parquet, Feather, Arrow or Excel; a glob or a folder, also with key=value
     partitions, is one table.""",
-    """Repeat an option that ends in ... or give several values after it; columns, thresholds and metrics may also be
-    separated by commas. --bins, --intersections, --pair and --fail-if may be repeated too.""",
+    """Repeat an option that ends in ... or give several values after it; columns and metrics may also be separated by
+    commas. --bins, --intersections, --pair and --fail-if may be repeated too.""",
     r"""--fail-if takes METRIC.STATISTIC, compared by >, >=, < or <= with a number; @THRESHOLD and \[ATTRIBUTE]
     narrow it. Metrics are those of fmfair metrics, equal_opportunity, equalized_odds and demographic_parity.
-    Statistics are gap (or difference), ratio, worst, best, difference_to_overall, ratio_to_overall, std and overall.
-    Names of the summary, such as auc-gap, stand alone.""",
+    Statistics are gap (or difference), ratio, worst, best, difference_to_overall, ratio_to_overall, std and overall
+    (on all rows). A condition looks at every threshold, by-key and attribute. Names of the summary stand for such a
+    pair: auc-gap is auc.gap, eo is equal_opportunity.gap, overall-auc is auc.overall.""",
     """Results go to standard output, notes and warnings to standard error. Exit status: 0 done; 1 nothing could be
     computed or a --fail-if condition holds; 2 the input or an option cannot be used.""",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ import polars as pl
 from fmfair.errors import FmfairError, listing
 
 TRUE, FALSE = ("true", "1", "yes"), ("false", "0", "no")
+_DECIMAL_COMMA = re.compile(r"(?:(?:tpr|tnr)=)?[+-]?\d*,\d+")
 
 
 def column_names(texts: Sequence[str], names: Collection[str]) -> list[str]:
@@ -85,14 +87,27 @@ def pairs(texts: Sequence[str], names: Collection[str]) -> dict[str, tuple[str, 
 
 
 def thresholds(texts: Sequence[str]) -> list[float | str]:
-    """Numbers and rules; several may stand in one text.
+    """Numbers and rules, one per text.
+
+    Raises:
+        FmfairError: A text holds a comma, which may stand for a decimal point or between two thresholds.
 
     Examples:
-        >>> thresholds(["0.3,0.5", "best_f1"])
+        >>> thresholds(["0.3", "0.5", "best_f1"])
         [0.3, 0.5, 'best_f1']
     """
-    items = [part.strip() for text in texts for part in text.split(",") if part.strip()]
+    for text in texts:
+        if "," in text:
+            raise FmfairError(f"--threshold {text}: {_ways_without_comma(text.strip())}")
+    items = [text.strip() for text in texts if text.strip()]
     return [item if (value := number(item)) is None else float(value) for item in items]
+
+
+def _ways_without_comma(text: str) -> str:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    decimal = [f"--threshold {text.replace(',', '.')} for a decimal number"] if _DECIMAL_COMMA.fullmatch(text) else []
+    plain = f"--threshold {' '.join(parts)}" + (" for several thresholds" if len(parts) > 1 else "")
+    return f"a comma neither makes a decimal number nor separates thresholds; write {' or '.join([*decimal, plain])}"
 
 
 def metrics(texts: Sequence[str]) -> str | list[str]:
