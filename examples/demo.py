@@ -19,12 +19,12 @@ def chest_xrays() -> fmfair.Report:
         labels={
             "pneumothorax": ("expert_pneumothorax", "nlp_pneumothorax"),
             "nodule or mass": ("expert_nodule_or_mass", "nlp_nodule_or_mass"),
-            "opacity (narrow)": ("expert_airspace_opacity", "nlp_opacity_narrow"),
-            "opacity (wide)": ("expert_airspace_opacity", "nlp_opacity_wide"),
+            "narrow opacity": ("expert_airspace_opacity", "nlp_opacity_narrow"),
+            "wide opacity": ("expert_airspace_opacity", "nlp_opacity_wide"),
         },
         attributes=["sex", "age", "view"],
         bins={"age": [40, 60]},
-        intersections="all",
+        intersections=[("sex", "view")],
         metrics=["accuracy", "tpr", "tnr", "fpr", "ppv", "npv", "f1"],
         cluster="patient",
     )
@@ -42,27 +42,43 @@ def prostate_cancer() -> fmfair.Report:
     )
 
 
-def value(report: fmfair.Report, metric: str, **where: str) -> float:
-    """One group value of a report."""
-    rows = report.groups if "group" in where else report.overall
-    return float(rows.filter(pl.col("metric") == metric, **where)["value"].item())
+def values(report: fmfair.Report, metric: str, **where: str) -> dict[str, float]:
+    """The value of each group of one attribute."""
+    rows = report.groups.filter(pl.col("metric") == metric, **where)
+    return dict(rows.select("group", "value").iter_rows())
+
+
+def show(title: str, sentences: list[str], report: fmfair.Report, name: str) -> None:
+    """Print who is worse served, then the report, and write its frames."""
+    print("\n".join(["", title, "=" * len(title), *sentences, "", str(report), ""]))
+    report.write_parquet(RESULTS / name)
+    print(f"written: {RESULTS / name}/*.parquet")
 
 
 def main() -> None:
     """Print both reports and write their frames as Parquet."""
-    xrays, prostate = chest_xrays(), prostate_cancer()
-    for title, name, report in (
-        ("Chest X-rays: text-mined labels against radiologists", "chest_xrays", xrays),
-        ("Prostate cancer: PSA before the operation for recurrence", "prostate_cancer", prostate),
-    ):
-        print(f"\n{title}\n{'=' * len(title)}\n{report}\n")
-        report.write_parquet(RESULTS / name)
-        print(f"written: {RESULTS / name}/*.parquet")
-    by_view = {v: value(xrays, "tpr", label="pneumothorax", attribute="view", group=v) for v in ("AP", "PA")}
-    print("\nSensitivity for pneumothorax: " + ", ".join(f"{v} views {s:.3f}" for v, s in by_view.items()))
-    by_race = {g: value(prostate, "auc", attribute="AA", group=g) for g in ("0", "1")}
-    print(
-        f"AUC of PSA: all {value(prostate, 'auc'):.6f}, African American {by_race['1']:.6f}, others {by_race['0']:.6f}"
+    xrays = chest_xrays()
+    found = values(xrays, "tpr", label="pneumothorax", attribute="view")
+    show(
+        "Chest X-rays: text-mined labels against radiologists",
+        [
+            "Pneumothorax is missed more often in AP views, usually those of patients who cannot stand:",
+            f"sensitivity {found['AP']:.3f} in AP views against {found['PA']:.3f} in PA views.",
+        ],
+        xrays,
+        "chest_xrays",
+    )
+    prostate = prostate_cancer()
+    ranked = values(prostate, "auc", attribute="AA")
+    overall = prostate.summary["overall-auc"].item()
+    show(
+        "Prostate cancer: PSA before the operation for recurrence",
+        [
+            "PSA tells recurrence less well in African American patients (AA is 1):",
+            f"AUC {ranked['1']:.6f} against {ranked['0']:.6f} in all others, {overall:.6f} overall.",
+        ],
+        prostate,
+        "prostate_cancer",
     )
 
 
