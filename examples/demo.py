@@ -24,7 +24,7 @@ def chest_xrays() -> fmfair.Report:
         },
         attributes=["sex", "age", "view"],
         bins={"age": [40, 60]},
-        intersections=[("sex", "view")],
+        intersections="all",
         metrics=["accuracy", "tpr", "tnr", "fpr", "ppv", "npv", "f1"],
         cluster="patient",
     )

@@ -114,7 +114,7 @@ class Engine:
         for which, others, some in (("no", called, passed), ("every", passed, called)):
             alike = confusion.filter((others == 0) & (some > 0))
             if alike.height:
-                cuts = pl.coalesce(pl.format("threshold {}", "threshold"), "threshold_rule")
+                cuts = pl.coalesce(pl.format("threshold {}", pl.col("threshold").round_sig_figs(4)), "threshold_rule")
                 names = alike.select(cuts.unique(maintain_order=True)).to_series().to_list()
                 more = f" and {len(names) - 3} more" if len(names) > 3 else ""
                 where = f" (in {alike['cell'].n_unique()} of {self.n_by} by-keys)" if self.n_by > 1 else ""

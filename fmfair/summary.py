@@ -10,7 +10,7 @@ from fmfair.options import Options
 from fmfair.thresholds import DECIDED_T
 
 # Column: the metric whose value on all rows with the attribute it is.
-_OVERALL: Mapping[str, Mapping[str, str]] = {
+OVERALL_COLUMNS: Mapping[str, Mapping[str, str]] = {
     "classification": {
         "overall-auc": "auc",
         "overall-acc": "accuracy",
@@ -21,7 +21,7 @@ _OVERALL: Mapping[str, Mapping[str, str]] = {
 }
 
 # Column: the metric and the statistic that compares its group values.
-_GAPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+GAP_COLUMNS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "classification": {
         "worst-auc": ("auc", "worst"),
         "auc-gap": ("auc", "difference"),
@@ -62,7 +62,7 @@ def summarise(
     at = pl.col("t").is_null() | (pl.col("t") == _shown_threshold(options, present))
     usable = pl.col("group").filter(pl.col("in_gaps") & pl.col("counted"))
     counted = groups.lazy().group_by(_KEY).agg(n_groups=usable.n_unique().cast(pl.Int64))
-    whole = [_first(pl.col("metric") == metric, name) for name, metric in _OVERALL[task].items()]
+    whole = [_first(pl.col("metric") == metric, name) for name, metric in OVERALL_COLUMNS[task].items()]
     rows = (
         present.lazy()
         .filter(at)
@@ -76,17 +76,17 @@ def summarise(
     )
     compared = [
         _first((pl.col("metric") == metric) & (pl.col("statistic") == statistic), name)
-        for name, (metric, statistic) in _GAPS[task].items()
+        for name, (metric, statistic) in GAP_COLUMNS[task].items()
     ]
     spread = gaps.lazy().filter(at).group_by(_KEY).agg(compared)
     # An attribute that is missing in every row has no groups, and is listed nevertheless.
     table = rows.join(counted, on=_KEY, how="left").join(spread, on=_KEY, how="left").sort(_KEY)
     table = table.with_columns(pl.col("n_groups").fill_null(0))
     if options.conventions.empty_below_two_groups:
-        shown = pl.col(*_OVERALL[task], *_GAPS[task])
+        shown = pl.col(*OVERALL_COLUMNS[task], *GAP_COLUMNS[task])
         table = table.with_columns(pl.when(pl.col("n_groups") >= 2).then(shown))
     thresholds: Sequence[str] = () if task == "segmentation" else ("threshold", "threshold_rule")
-    return table.select(*_KEY, "n", "n_groups", *thresholds, *_OVERALL[task], *_GAPS[task]).collect()
+    return table.select(*_KEY, "n", "n_groups", *thresholds, *OVERALL_COLUMNS[task], *GAP_COLUMNS[task]).collect()
 
 
 def _first(where: pl.Expr, name: str) -> pl.Expr:

@@ -16,8 +16,7 @@ from fmfair.export import by_keys
 from fmfair.metrics.registry import REGISTRY, list_metrics, requested
 from fmfair.render import visible
 from fmfair.report import Report
-from fmfair.summary import _GAPS as GAPS
-from fmfair.summary import _OVERALL as OVERALL
+from fmfair.summary import GAP_COLUMNS, OVERALL_COLUMNS
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {">=": ge, "<=": le, ">": gt, "<": lt}
 _CONDITION = re.compile(r"(?P<left>.+)(?P<operator>>=|<=|>|<)(?P<limit>[^<>]*)", re.DOTALL)
@@ -29,8 +28,8 @@ _LEFT = re.compile(
 _ALIASES = {"gap": "difference"}
 # What the columns of the summary stand for; the summary itself shows one threshold only.
 _SUMMARY: dict[str, tuple[str, str]] = {
-    **{name: (metric, "overall") for columns in OVERALL.values() for name, metric in columns.items()},
-    **{name: pair for columns in GAPS.values() for name, pair in columns.items()},
+    **{name: (metric, "overall") for columns in OVERALL_COLUMNS.values() for name, metric in columns.items()},
+    **{name: pair for columns in GAP_COLUMNS.values() for name, pair in columns.items()},
 }
 # The statistics with names of their own come from these metrics.
 _PARTS = {"equal_opportunity": "tpr", "equalized_odds": "tpr tnr", "demographic_parity": "selection_rate"}
