@@ -69,7 +69,10 @@ def compare(
         .collect()
     )
     parts = [*_statistics(spread, least_for_worst), *named_statistics(spread)]
-    return pl.concat(parts).collect().sort("by", "grouping", "order", "t", maintain_order=True)
+    held = pl.col("value").is_finite()
+    beyond = pl.when(~held).then(pl.lit("beyond the range of numbers"))
+    table = pl.concat(parts).with_columns(value=pl.when(held).then("value"), note=pl.coalesce(beyond, "note"))
+    return table.collect().sort("by", "grouping", "order", "t", maintain_order=True)
 
 
 def _spread() -> list[pl.Expr]:
