@@ -180,3 +180,19 @@ def test_fc59_sums_in_another_order_are_no_gap(weighted: bool) -> None:
     fitted = pl.col("metric").is_in(["calibration_intercept", "calibration_slope"])
     assert differences.filter(~fitted)["value"].drop_nulls().unique().to_list() == [0.0]
     assert differences.filter(fitted)["value"].max() < 1e-8  # type: ignore[operator]  # a Float64 column
+
+
+@DOORS
+def test_fc10_what_floating_point_cannot_hold_is_null_and_says_so(door: Door) -> None:
+    # The intercepts are -1e200 apart, whose square is infinite.
+    report = door([0] * 7 + [1, 0, 1], [-800.0] * 8 + [-2.0, 1e200], [*"aaaaaaaabb"], metrics="all")
+
+    assert_honest(report)
+    assert gap(report, "calibration_intercept", "std") is None
+    assert gap(report, "calibration_intercept", "std", "note") == "beyond the range of numbers"
+
+
+def test_fc10_weights_at_the_end_of_floating_point_give_no_nan() -> None:
+    table = {"label": [0, 0, 1, 0], "prob": [0.1, 0.2, 0.7, 0.7], "sex": [*"FFMM"], "w": [1e-320, 0.5, 0.5, 1e-320]}
+
+    assert_honest(fmfair.evaluate(table, weight="w", metrics="all", thresholds=[0.5, "best_f1", "youden"]))

@@ -94,7 +94,7 @@ def calls(draw: st.DrawFn, roles: dict[str, tuple[int, int]]) -> tuple[pl.DataFr
 
 
 @st.composite
-def options(draw: st.DrawFn, **choices: list[Any]) -> dict[str, Any]:
+def options(draw: st.DrawFn, /, **choices: list[Any]) -> dict[str, Any]:
     """A few of the options, each with one of its values."""
     names = draw(st.lists(st.sampled_from(sorted(choices)), max_size=4, unique=True))
     return {name: draw(st.sampled_from(choices[name])) for name in names}
