@@ -180,7 +180,13 @@ HOSTILE_NAMES = [
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
 def test_fc54_an_attribute_may_have_any_name(name: str) -> None:
     columns = {"select": [0, 1, 0, 1], "prob": [0.2, 0.8, 0.3, 0.7], name: ["F", "F", "M", "M"], "z": [*"uuvv"]}
-    arguments: dict[str, Any] = {"y_true": "select", "y_score": "prob", "attributes": [name, "z"], "intersections": 2}
+    arguments: dict[str, Any] = {
+        "y_true": "select",
+        "y_score": "prob",
+        "attributes": [name, "z"],
+        "intersections": 2,
+        "metrics": "auc",
+    }
 
     for table in (pl.DataFrame(columns), pa.table(columns)):
         report = fmfair.evaluate(table, **arguments)
@@ -191,7 +197,7 @@ def test_fc54_an_attribute_may_have_any_name(name: str) -> None:
         assert_honest(report)
 
 
-@pytest.mark.parametrize("name", HOSTILE_NAMES)
+@pytest.mark.parametrize("name", ['Patient "sex"', "*", "^.*$", "", "by", "y", "\0n"])
 @pytest.mark.parametrize("role", ["y_true", "y_score", "weight", "sample_id", "y_pred"])
 def test_fc54_every_role_may_have_any_name(role: str, name: str) -> None:
     columns: dict[str, list[Any]] = {

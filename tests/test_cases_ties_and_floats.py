@@ -38,9 +38,9 @@ def test_fc08_a_tie_counts_one_half(door: Door) -> None:
 def test_fc08_every_order_of_a_groups_rows_gives_the_very_same_numbers(door: Door) -> None:
     first = door(TRUTH, SCORE, GROUP, score_type="rank", metrics="all")
     rng = random.Random(8)
-    # Within a group: every arrangement of the labels inside the two ties of five rows, and some of all ten rows.
-    orders = [[*p, *range(5, 10)] for p in itertools.permutations(range(5))][::12]
-    orders += [rng.sample(range(10), 10) for _ in range(10)]
+    # Some orders of the five rows of a, and of all ten rows.
+    orders = [[*p, *range(5, 10)] for p in itertools.permutations(range(5))][::24]
+    orders += [rng.sample(range(10), 10) for _ in range(5)]
 
     for order in orders:
         again = door(
