@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import polars as pl
@@ -148,8 +149,11 @@ def _one_vs_rest(values: pl.Series, name: str, positive: Any, notes: Notes, argu
 def is_any(values: pl.Series, wanted: Sequence[Any]) -> pl.Series:
     """Whether each value is one of those wanted, compared in the column's own type; NULL where missing."""
     if values.dtype.is_numeric():
-        numbers = [float(w) for w in wanted if isinstance(w, int | float) and not isinstance(w, bool)]
-        return values.cast(pl.Float64).is_in(numbers)
+        numbers = [w for w in wanted if isinstance(w, int | float | Decimal) and not isinstance(w, bool)]
+        if values.dtype.is_integer():
+            whole = [int(w) for w in numbers if abs(w) < 2**127 and w == int(w)]
+            return values.cast(pl.Int128).is_in(pl.Series(whole, dtype=pl.Int128).implode())
+        return values.cast(pl.Float64).is_in([float(w) for w in numbers if abs(w) < 1e308])
     if values.dtype == pl.Boolean:
         # Comparing by identity of type keeps True apart from "True".
         return values.is_in([bool(w) for w in wanted if isinstance(w, bool) or w in (0, 1)])

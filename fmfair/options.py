@@ -75,12 +75,13 @@ def check_options(
     if thresholds is not None and not found["thresholds"]:
         problems.add("thresholds=[] names no threshold; leave it out for the default")
     _check_thresholds(found["thresholds"], found.get("conventions", STANDARD), problems)
+    others = {name: _unwrapped(value) for name, value in others.items()}
     size = others.get("min_group_size", 0)
     if not isinstance(size, int) or isinstance(size, bool) or size < 0:
         problems.add(f"min_group_size={size!r} is not a whole number of rows, 0 or more")
     _check_intersections(others.get("intersections", 1), problems)
     for name in ("ignore", "missing_values"):
-        found[name] = _as_tuple(others.pop(name, ()))
+        found[name] = tuple(map(_unwrapped, _as_tuple(others.pop(name, ()))))
     if not all(isinstance(text, str) for text in found["missing_values"]):
         problems.add(f"missing_values={list(found['missing_values'])!r} are not all texts, such as ['NA', 'unknown']")
     classes = others.pop("classes", None)
@@ -88,7 +89,12 @@ def check_options(
         problems.add(f"classes={classes!r} is not a list of the classes of the score columns, in order")
     bins = _checked_bins(others.pop("bins", None), problems)
     problems.raise_if_any()
-    return Options(bins=bins, classes=None if classes is None else tuple(classes), **found, **others)
+    return Options(bins=bins, classes=None if classes is None else tuple(map(_unwrapped, classes)), **found, **others)
+
+
+def _unwrapped(value: Any) -> Any:
+    """The Python value inside a scalar of NumPy, torch or another library; anything else as it is."""
+    return value.item() if getattr(value, "shape", None) == () and hasattr(value, "item") else value
 
 
 def _checked_bins(bins: Any, problems: Problems) -> Bins:
