@@ -158,7 +158,7 @@ def is_any(values: pl.Series, wanted: Sequence[Any]) -> pl.Series:
         # Comparing by identity of type keeps True apart from "True".
         return values.is_in([bool(w) for w in wanted if isinstance(w, bool) or w in (0, 1)])
     if isinstance(values.dtype, pl.Enum):
-        return values.cast(pl.String).is_in([w if isinstance(w, str) else text_of(w) for w in wanted])
+        return values.cast(pl.String).is_in([text_of(w) for w in wanted if w is not None])
     if isinstance(values.dtype, pl.Categorical) or values.dtype == pl.String:
         return values.cast(pl.String).is_in([w for w in wanted if isinstance(w, str)])
     return values.is_in(pl.Series(list(wanted), dtype=values.dtype, strict=False).drop_nulls().implode())
