@@ -149,7 +149,7 @@ def _one_vs_rest(values: pl.Series, name: str, positive: Any, notes: Notes, argu
 def is_any(values: pl.Series, wanted: Sequence[Any]) -> pl.Series:
     """Whether each value is one of those wanted, compared in the column's own type; NULL where missing."""
     if values.dtype.is_numeric():
-        numbers = [w for w in wanted if isinstance(w, int | float | Decimal) and not isinstance(w, bool)]
+        numbers: list[Any] = [w for w in wanted if isinstance(w, int | float | Decimal) and not isinstance(w, bool)]
         if values.dtype.is_integer():
             whole = [int(w) for w in numbers if abs(w) < 2**127 and w == int(w)]
             return values.cast(pl.Int128).is_in(pl.Series(whole, dtype=pl.Int128).implode())
