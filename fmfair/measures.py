@@ -21,7 +21,7 @@ from fmfair.metrics.metric import NOT_A_PROBABILITY, Metric
 from fmfair.notes import Notes
 from fmfair.options import Options, as_number
 from fmfair.samples import Samples
-from fmfair.score_bins import bin_table
+from fmfair.score_bins import bin_table, binned_rows
 from fmfair.thresholds import threshold_table, undefined_thresholds
 
 # What identifies a measured cell: the grouping (its position in the list) and the cell's number.
@@ -63,6 +63,11 @@ class Engine:
         if self.scored:
             self.frame, self.ranking, self.cutting = add_ranks(samples.frame)
         self._tuned: dict[tuple[str, ...], pl.DataFrame] = {}
+        probability = "bce" in self.frame.columns
+        self._calibrated = [m for m in self.metrics if m.table == "bins" and m.aggregate and probability]
+        # Without a metric that needs bins there is one table all the same, for the counts.
+        numbers = sorted({m.n_bins for m in self._calibrated}) or [1]
+        self._bins = {n: binned_rows(self.frame, n, options.conventions) for n in numbers}
 
     @property
     def _cut(self) -> bool:
@@ -143,19 +148,20 @@ class Engine:
         if not wanted and scale is not None and not scale.is_probability:
             return undefined_thresholds(self.n_by, 0.5)
         wanted = wanted or self.options.conventions.thresholds
-        for rule in (w for w in wanted if isinstance(w, str) and as_number(w) is None):
+        rules = [w for w in wanted if isinstance(w, str) and as_number(w) is None]
+        for rule in rules:
             self.notes.say(f"threshold {rule}: tuned on these labels, so the rates at it are optimistic")
-        return threshold_table(wanted, self._blocks(scope, self.cutting), self.by, self.options.conventions)
+        assert self.cutting is not None
+        # Numbers need no search, and so no blocks.
+        blocks = self._blocks(scope, self.cutting) if rules else Blocks(_NO_BLOCKS, self.cutting)
+        return threshold_table(wanted, blocks, self.by, self.options.conventions)
 
     def _binned(self, grouping: Grouping) -> pl.DataFrame:
         """The counts of every cell, and the metrics that are sums over score bins."""
-        wanted = [m for m in self.metrics if m.table == "bins" and m.aggregate]
-        if "bce" not in self.frame.columns:
-            wanted = []
         found: pl.DataFrame | None = None
-        for n_bins in sorted({m.n_bins for m in wanted} | ({10} if not wanted else set())):
-            table = bin_table(self.frame, grouping, n_bins, self.options.conventions)
-            aggregates = [m.aggregate().alias(m.name) for m in wanted if m.n_bins == n_bins and m.aggregate]
+        for n_bins, rows in self._bins.items():
+            table = bin_table(rows, grouping, n_bins)
+            aggregates = [m.aggregate().alias(m.name) for m in self._calibrated if m.n_bins == n_bins and m.aggregate]
             counts = [pl.col("n", "n_pos", "weight").sum()] if found is None else []
             sums = [pl.col("sum_p").sum()] if found is None and "sum_p" in table.columns else []
             part = table.group_by("cell").agg(*counts, *sums, *aggregates)
@@ -174,6 +180,8 @@ class Engine:
         found = frame.group_by("cell", maintain_order=True).agg(aggregates).collect()
         return stats.join(found, on="cell", how="left", maintain_order="left")
 
+
+_NO_BLOCKS = pl.DataFrame(schema={"key": pl.UInt64, "pos": pl.Int64, "neg": pl.Int64, "rows": pl.Int64})
 
 _NO_CONFUSION = pl.DataFrame(
     schema={

@@ -13,46 +13,55 @@ from fmfair.metrics.bins import brier_rows, unit_bin
 SPARSE, SMALL = 4, 100_000
 
 
-def bin_table(frame: pl.DataFrame, grouping: Grouping, n_bins: int, conventions: Conventions) -> pl.DataFrame:
-    """Sums per cell and bin.
+def binned_rows(frame: pl.DataFrame, n_bins: int, conventions: Conventions) -> pl.DataFrame:
+    """What every grouping sums up, computed once: the values of each row (times its weight) and its bin.
 
     Args:
         frame: The table of samples; without `bce` (scores that are not probabilities, or decisions alone) there is
             one bin and the sums of the scores are left out.
+        n_bins: Number of bins.
+        conventions: Where the bins lie; where that depends on the cell there is no `bin` yet.
+
+    Returns:
+        Columns `by`, `g0`, ..., `bin`, `n_pos`, and where at hand `weight`, `prob`, `sum_y`, `sum_p`, `sum_bce`,
+        `sum_brier`.
+    """
+    y, p = pl.col("y"), pl.col("prob")
+    keys = [pl.col(c) for c in frame.columns if c == "by" or c[0] == "g"]
+    weight = [pl.col("weight")] if "weight" in frame.columns else []
+    positives = y.cast(pl.Float64).alias("n_pos")
+    if "bce" not in frame.columns:
+        return frame.select(*keys, *weight, positives, pl.lit(0, pl.UInt32).alias("bin"))
+    number = [] if conventions.ece_on_group_range else [unit_bin(p, n_bins).alias("bin")]
+    values = {"sum_y": y.cast(pl.Float64), "sum_p": p, "sum_bce": pl.col("bce"), "sum_brier": brier_rows(y, p)}
+    sums = [(value * weight[0] if weight else value).alias(name) for name, value in values.items()]
+    return frame.select(*keys, *weight, positives, p, *number, *sums)
+
+
+def bin_table(rows: pl.DataFrame, grouping: Grouping, n_bins: int) -> pl.DataFrame:
+    """Sums per cell and bin.
+
+    Args:
+        rows: As from `binned_rows`.
         grouping: How the samples are divided.
         n_bins: Number of bins.
-        conventions: Where the bins lie.
 
     Returns:
         Columns `cell`, `bin`, `n`, `n_pos`, `weight`, and where scores are probabilities `sum_y`, `sum_p`,
         `sum_bce`, `sum_brier`.
     """
-    y, p = pl.col("y"), pl.col("prob")
-    weight = pl.col("weight") if "weight" in frame.columns else pl.lit(1.0)
-    probability = "bce" in frame.columns
-    if not probability:
-        n_bins, number, sums = 1, pl.lit(0, pl.UInt64), {}
-    else:
-        number = _range_bin(p, n_bins) if conventions.ece_on_group_range else unit_bin(p, n_bins)
-        sums = {"sum_y": y, "sum_p": p, "sum_bce": pl.col("bce"), "sum_brier": brier_rows(y, p)}
-    rows = (
-        frame.lazy()
-        .with_columns(grouping.cell().alias("cell"))
-        .drop_nulls("cell")
-        .select(
-            (pl.col("cell") * n_bins + number).alias("slot"),
-            y.cast(pl.Float64).alias("n_pos"),
-            *([weight.alias("weight")] if "weight" in frame.columns else []),
-            *((value * weight).alias(name) for name, value in sums.items()),
-        )
-        .collect()
-    )
-    return _summed(rows).select(
+    cells = rows.lazy().with_columns(grouping.cell().alias("cell")).drop_nulls("cell")
+    if "bin" not in rows.columns:
+        cells = cells.with_columns(_range_bin(pl.col("prob"), n_bins).alias("bin"))
+    summed = [c for c in rows.columns if c in ("n_pos", "weight") or c.startswith("sum_")]
+    slots = cells.select((pl.col("cell") * n_bins + pl.col("bin")).alias("slot"), *summed).collect()
+    weight = "weight" if "weight" in rows.columns else "n"
+    return _summed(slots).select(
         (pl.col("slot") // n_bins).alias("cell"),
         (pl.col("slot") % n_bins).cast(pl.UInt32).alias("bin"),
         pl.col("n", "n_pos").cast(pl.Int64),
-        (pl.col("weight") if "weight" in frame.columns else pl.col("n")).cast(pl.Float64).alias("weight"),
-        *sums,
+        pl.col(weight).cast(pl.Float64).alias("weight"),
+        *(c for c in summed if c.startswith("sum_")),
     )
 
 
