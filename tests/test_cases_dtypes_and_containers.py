@@ -309,3 +309,40 @@ def test_fc46_two_columns_of_one_name_are_refused_in_tables(kind: str, double: s
 def test_fc46_an_attribute_named_twice_is_refused() -> None:
     with pytest.raises(FmfairError, match="duplicate attribute name 'sex'"):
         fmfair.evaluate({"label": TRUTH, "prob": SCORE, "sex": GROUP}, attributes=["sex", "sex"])
+
+
+@pytest.mark.parametrize(
+    "positive", [1, 1.0, np.int64(1), np.uint8(1), np.float32(1), torch.tensor(1), decimal.Decimal(1)], ids=repr
+)
+@pytest.mark.parametrize("dtype", [pl.Int64, pl.UInt8, pl.Float32, pl.Decimal(3, 1)], ids=repr)
+def test_fc19_the_positive_class_may_be_a_number_of_any_library(positive: Any, dtype: pl.DataType) -> None:
+    label = pl.Series(TRUTH).cast(dtype)
+
+    assert fmfair.auc_gap(label, SCORE, sensitive_features=GROUP, pos_label=positive) == 0.75
+
+
+@pytest.mark.parametrize("ignore", [[-1], (-1.0,), -1, np.array([-1]), np.int64(-1), pl.Series([-1]), {-1}], ids=repr)
+def test_fc19_labels_to_ignore_may_be_numbers_of_any_library(ignore: Any) -> None:
+    label, score, group = [*TRUTH, -1, -1], [*SCORE, 0.99, 0.01], [*GROUP, "a", "b"]
+
+    report = fmfair.evaluate_arrays(label, score, sensitive_features=group, pos_label=1, ignore=ignore)
+
+    # As negatives they would make the AUC of a 2/3.
+    assert by_group(report, "auc") == AUC
+    assert [n for n in report.notes if "y_true: 2 rows with -1" in n and "left out (ignore=)" in n]
+
+
+def test_fc19_ids_as_classes_are_compared_to_the_last_digit() -> None:
+    label = [2**53, 2**53 + 1, 2**53, 2**53 + 1]
+
+    report = fmfair.evaluate_arrays(label, SCORE[:4], sensitive_features=[*"aabb"], pos_label=2**53 + 1)
+
+    assert by_group(report, "auc", "n_pos") == {"a": 1, "b": 1}
+
+
+def test_fc19_missing_among_the_ignored_is_no_category_called_none() -> None:
+    label = pl.Series(["None" if v else "some" for v in TRUTH], dtype=pl.Enum(["some", "None"]))
+
+    report = fmfair.evaluate_arrays(label, SCORE, sensitive_features=GROUP, pos_label="None", ignore=[None])
+
+    assert by_group(report, "auc") == AUC
