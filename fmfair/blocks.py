@@ -38,6 +38,8 @@ def add_ranks(frame: pl.DataFrame) -> tuple[pl.DataFrame, Ranks, Ranks]:
     """
     frame, ranking = _ranked(frame, "score", "rank")
     prob = frame["prob"].to_numpy()
+    if np.array_equal(frame["score"].to_numpy(), prob):
+        return frame, ranking, ranking
     value_of_rank = np.empty(len(ranking.distinct))
     value_of_rank[frame["rank"].to_numpy()] = prob
     if np.all(np.diff(value_of_rank) > 0) and np.array_equal(value_of_rank[frame["rank"].to_numpy()], prob):

@@ -60,14 +60,16 @@ class Engine:
         self.frame = samples.frame
         self.ranking: Ranks | None = None
         self.cutting: Ranks | None = None
-        if self.scored:
-            self.frame, self.ranking, self.cutting = add_ranks(samples.frame)
         self._tuned: dict[tuple[str, ...], pl.DataFrame] = {}
         probability = "bce" in self.frame.columns
         self._calibrated = [m for m in self.metrics if m.table == "bins" and m.aggregate and probability]
         # Without a metric that needs bins there is one table all the same, for the counts.
         numbers = sorted({m.n_bins for m in self._calibrated}) or [1]
-        self._bins = {n: binned_rows(self.frame, n, options.conventions) for n in numbers}
+        with ThreadPoolExecutor() as pool:
+            binned = {n: pool.submit(binned_rows, self.frame, n, options.conventions) for n in numbers}
+            if self.scored:
+                self.frame, self.ranking, self.cutting = add_ranks(samples.frame)
+        self._bins = {n: future.result() for n, future in binned.items()}
 
     @property
     def _cut(self) -> bool:

@@ -10,6 +10,7 @@ table, so that no name of theirs can clash with one of these.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -138,13 +139,25 @@ def _context(
     by, numbers = _by_keys(table, columns.by)
     if not options.conventions.strict_input:
         _check_repeats(table, source, columns, numbers, notes)
-    problems = Problems()
-    coded: list[tuple[Attribute, pl.Series]] = []
-    for i, name in enumerate(columns.attributes):
-        with problems.collecting():
-            coded.append(encode(table[name], name, f"g{i}", options, notes))
-    problems.raise_if_any()
+    coded = _encoded(table, columns.attributes, options, notes)
     return pl.DataFrame([numbers, *(codes for _, codes in coded)]), by, tuple(a for a, _ in coded)
+
+
+def _encoded(
+    table: pl.DataFrame, names: Sequence[str], options: Options, notes: Notes
+) -> list[tuple[Attribute, pl.Series]]:
+    """Every attribute with its group codes; a few columns are encoded at once, and noted in their order."""
+    said = [Notes() for _ in names]
+    problems = Problems()
+    with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
+        waiting = [pool.submit(encode, table[name], name, f"g{i}", options, said[i]) for i, name in enumerate(names)]
+    coded = []
+    for future, own in zip(waiting, said, strict=True):
+        with problems.collecting():
+            coded.append(future.result())
+        notes.take(own)
+    problems.raise_if_any()
+    return coded
 
 
 def _by_keys(table: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, pl.Series]:

@@ -23,7 +23,7 @@ def binned_rows(frame: pl.DataFrame, n_bins: int, conventions: Conventions) -> p
         conventions: Where the bins lie; where that depends on the cell there is no `bin` yet.
 
     Returns:
-        Columns `by`, `g0`, ..., `bin`, `n_pos`, and where at hand `weight`, `prob`, `sum_y`, `sum_p`, `sum_bce`,
+        Columns `by`, `g0`, ..., `bin`, `n_pos`, and where at hand `weight` and `sum_y`, `prob`, `sum_p`, `sum_bce`,
         `sum_brier`.
     """
     y, p = pl.col("y"), pl.col("prob")
@@ -33,7 +33,9 @@ def binned_rows(frame: pl.DataFrame, n_bins: int, conventions: Conventions) -> p
     if "bce" not in frame.columns:
         return frame.select(*keys, *weight, positives, pl.lit(0, pl.UInt32).alias("bin"))
     number = [] if conventions.ece_on_group_range else [unit_bin(p, n_bins).alias("bin")]
-    values = {"sum_y": y.cast(pl.Float64), "sum_p": p, "sum_bce": pl.col("bce"), "sum_brier": brier_rows(y, p)}
+    values = {"sum_p": p, "sum_bce": pl.col("bce"), "sum_brier": brier_rows(y, p)}
+    if weight:
+        values = {"sum_y": y.cast(pl.Float64), **values}  # without weights that is n_pos
     sums = [(value * weight[0] if weight else value).alias(name) for name, value in values.items()]
     return frame.select(*keys, *weight, positives, p, *number, *sums)
 
@@ -54,13 +56,15 @@ def bin_table(rows: pl.DataFrame, grouping: Grouping, n_bins: int) -> pl.DataFra
     if "bin" not in rows.columns:
         cells = cells.with_columns(_range_bin(pl.col("prob"), n_bins).alias("bin"))
     summed = [c for c in rows.columns if c in ("n_pos", "weight") or c.startswith("sum_")]
-    slots = cells.select((pl.col("cell") * n_bins + pl.col("bin")).alias("slot"), *summed).collect()
+    slots = cells.select((pl.col("cell") * n_bins + pl.col("bin")).cast(pl.Int64).alias("slot"), *summed).collect()
     weight = "weight" if "weight" in rows.columns else "n"
+    positives = [] if "weight" in rows.columns or "sum_p" not in rows.columns else [pl.col("n_pos").alias("sum_y")]
     return _summed(slots).select(
-        (pl.col("slot") // n_bins).alias("cell"),
+        (pl.col("slot") // n_bins).cast(pl.UInt64).alias("cell"),
         (pl.col("slot") % n_bins).cast(pl.UInt32).alias("bin"),
         pl.col("n", "n_pos").cast(pl.Int64),
         pl.col(weight).cast(pl.Float64).alias("weight"),
+        *positives,
         *(c for c in summed if c.startswith("sum_")),
     )
 
@@ -73,7 +77,7 @@ def _summed(rows: pl.DataFrame) -> pl.DataFrame:
     slot = rows["slot"].to_numpy()
     largest = int(slot.max()) if len(slot) else 0
     if largest <= max(SPARSE * len(slot), SMALL):
-        numbers, position = np.arange(largest + 1, dtype=np.uint64), slot.astype(np.intp)
+        numbers, position = np.arange(largest + 1), slot
     else:
         numbers, position = np.unique(slot, return_inverse=True)
     n = np.bincount(position, minlength=len(numbers))
