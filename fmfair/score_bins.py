@@ -92,6 +92,8 @@ def _summed(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _range_bin(p: pl.Expr, n_bins: int) -> pl.Expr:
     """Number of the right-closed bin over the range of the cell's own scores, edges as `pandas.cut` places them."""
+    if n_bins == 1:
+        return pl.lit(0, pl.UInt32)
     low, high = p.min().over("cell"), p.max().over("cell")
     flat = low == high
     widen = pl.when(low == 0.0).then(0.001).otherwise(low.abs() * 0.001)
