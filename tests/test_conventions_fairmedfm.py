@@ -87,6 +87,20 @@ def test_row_ece__fairmedfm() -> None:
     )
 
 
+@pytest.mark.parametrize(("bins", "expected"), [(1, 0.0), (2, 1.0)])
+def test_row_ece__fairmedfm_with_another_number_of_bins(bins: int, expected: float) -> None:
+    report = fmfair.evaluate_arrays(
+        [1, 0, 1, 0],
+        [0.0, 1.0, 0.0, 0.0],
+        sensitive_features=[*"aabb"],
+        metrics=f"ece(bins={bins})",
+        conventions="fairmedfm",
+    )
+
+    # The errors of a are 1 and -1 and cancel in one bin; the scores of b are equal and lie in one bin anyhow.
+    assert report.groups["value"].to_list() == [expected, 0.5]
+
+
 def test_row_bce__fairmedfm() -> None:
     report = _both([1, 0, 1, 0], [0.0, 0.5, 1.0, 0.5], [*"aabb"])
 

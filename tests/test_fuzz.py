@@ -111,7 +111,7 @@ SHARED: dict[str, list[Any]] = {
 CLASSIFICATION: dict[str, list[Any]] = {
     **SHARED,
     "thresholds": [0.5, [0.3, "best_f1"], ["youden", "tpr=0.9", "tnr=0.9"], {"a": 0.5}, [1e300, -0.0]],
-    "metrics": [None, "all", ["auc", "tpr"], ["ece(bins=3)", "partial_auc(tpr=(0.5, 1))"]],
+    "metrics": [None, "all", ["auc", "tpr"], ["ece(bins=3)", "partial_auc(tpr=(0.5, 1))"], ["ece(bins=1)"], "auc"],
     "positive": [1, 1, True, "lo", 7],
     "ignore": [[7], ["b"], [None]],
     "classes": [[0, 1], ["a", "b", "c"]],
