@@ -51,7 +51,10 @@ def add_ranks(frame: pl.DataFrame) -> tuple[pl.DataFrame, Ranks, Ranks]:
 
 def _ranked(frame: pl.DataFrame, column: str, name: str) -> tuple[pl.DataFrame, Ranks]:
     distinct, ranks = np.unique(frame[column].to_numpy(), return_inverse=True)
-    return frame.with_columns(pl.Series(name, ranks, dtype=pl.UInt64)), Ranks(name, pl.Series(distinct))
+    frame = frame.with_columns(pl.Series(name, ranks, dtype=pl.UInt64))
+    # Rank and label together are the lower part of the keys of every grouping.
+    labelled = (pl.col(name) * 2 + pl.col("y").cast(pl.UInt64)).alias(f"{name}_y")
+    return frame.with_columns(labelled), Ranks(name, pl.Series(distinct))
 
 
 @dataclass(frozen=True)
@@ -92,14 +95,14 @@ def make_blocks(frame: pl.DataFrame, grouping: Grouping, ranks: Ranks, n_by: int
             f"{grouping.attribute or 'all rows'}: {n_by * grouping.size:,} cells times {n_ranks:,} distinct scores are "
             "too many; evaluate fewer attributes or by-keys at once"
         )
-    key = grouping.cell() * n_ranks + pl.col(ranks.column)
-    table = _weighted(frame, key) if "weight" in frame.columns else _counted(frame, key)
-    return Blocks(table, ranks)
+    if "weight" in frame.columns:
+        return Blocks(_weighted(frame, grouping.cell() * n_ranks + pl.col(ranks.column)), ranks)
+    return Blocks(_counted(frame, grouping.cell() * (2 * n_ranks) + pl.col(f"{ranks.column}_y")), ranks)
 
 
-def _counted(frame: pl.DataFrame, key: pl.Expr) -> pl.DataFrame:
+def _counted(frame: pl.DataFrame, labelled: pl.Expr) -> pl.DataFrame:
     """Blocks of rows that count once: sort the packed keys and take the ends of the runs."""
-    packed = frame.select((key * 2 + pl.col("y").cast(pl.UInt64)).alias("key")).to_series().drop_nulls().to_numpy()
+    packed = frame.select(labelled.alias("key")).to_series().drop_nulls().to_numpy()
     packed = np.sort(packed)
     block = packed >> np.uint64(1)
     last = np.flatnonzero(np.append(block[1:] != block[:-1], np.full(min(len(block), 1), True)))

@@ -21,11 +21,14 @@ from fmfair.metrics.metric import NOT_A_PROBABILITY, Metric
 from fmfair.notes import Notes
 from fmfair.options import Options, as_number
 from fmfair.samples import Samples
-from fmfair.score_bins import bin_table, binned_rows
+from fmfair.score_bins import bin_table, binned_rows, compressed
 from fmfair.thresholds import threshold_table, undefined_thresholds
 
 # What identifies a measured cell: the grouping (its position in the list) and the cell's number.
 CELL = ("grouping", "cell")
+
+# Samples per bin and finest cell from which sums are made once for all groupings.
+WORTH_ADDING_UP = 8
 
 # Groupings that are measured at once: each holds a few columns as long as the table of samples.
 MAX_AT_ONCE = 4
@@ -69,7 +72,15 @@ class Engine:
             binned = {n: pool.submit(binned_rows, self.frame, n, options.conventions) for n in numbers}
             if self.scored:
                 self.frame, self.ranking, self.cutting = add_ranks(samples.frame)
-        self._bins = {n: future.result() for n, future in binned.items()}
+        self._bins = {n: self._fewer(future.result(), n) for n, future in binned.items()}
+
+    def _fewer(self, rows: pl.DataFrame, n_bins: int) -> pl.DataFrame:
+        """One row per bin and cell of all attributes together, where those are far fewer than the samples."""
+        finest = Grouping(self.samples.attributes)
+        few = finest.size * self.n_by * n_bins * WORTH_ADDING_UP <= rows.height
+        if self.samples.incomplete or "bin" not in rows.columns or not few:
+            return rows
+        return compressed(rows, finest, n_bins)
 
     @property
     def _cut(self) -> bool:

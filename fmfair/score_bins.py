@@ -40,11 +40,31 @@ def binned_rows(frame: pl.DataFrame, n_bins: int, conventions: Conventions) -> p
     return frame.select(*keys, *weight, positives, p, *number, *sums)
 
 
+def compressed(rows: pl.DataFrame, finest: Grouping, n_bins: int) -> pl.DataFrame:
+    """The rows summed up per bin and cell of the intersection of all attributes, for coarser groupings to add up.
+
+    Args:
+        rows: As from `binned_rows`, with no attribute missing anywhere.
+        finest: The grouping by all attributes.
+        n_bins: Number of bins.
+
+    Returns:
+        The columns of `rows`, and `n`, the number of rows behind each.
+    """
+    table = bin_table(rows, finest, n_bins)
+    code, below, keys = pl.col("cell") % finest.size, finest.size, [(pl.col("cell") // finest.size).alias("by")]
+    for part in finest.parts:
+        below //= len(part.labels)
+        keys.append(((code // below) % len(part.labels)).alias(part.column))
+    kept = [c for c in table.columns if c != "cell" and (c != "weight" or "weight" in rows.columns)]
+    return table.select(*keys, *kept).with_columns(pl.col("n_pos").cast(pl.Float64))
+
+
 def bin_table(rows: pl.DataFrame, grouping: Grouping, n_bins: int) -> pl.DataFrame:
     """Sums per cell and bin.
 
     Args:
-        rows: As from `binned_rows`.
+        rows: As from `binned_rows` or `compressed`.
         grouping: How the samples are divided.
         n_bins: Number of bins.
 
@@ -55,10 +75,11 @@ def bin_table(rows: pl.DataFrame, grouping: Grouping, n_bins: int) -> pl.DataFra
     cells = rows.lazy().with_columns(grouping.cell().alias("cell")).drop_nulls("cell")
     if "bin" not in rows.columns:
         cells = cells.with_columns(_range_bin(pl.col("prob"), n_bins).alias("bin"))
-    summed = [c for c in rows.columns if c in ("n_pos", "weight") or c.startswith("sum_")]
+    summed = [c for c in rows.columns if c in ("n", "n_pos", "weight") or c.startswith("sum_")]
     slots = cells.select((pl.col("cell") * n_bins + pl.col("bin")).cast(pl.Int64).alias("slot"), *summed).collect()
     weight = "weight" if "weight" in rows.columns else "n"
-    positives = [] if "weight" in rows.columns or "sum_p" not in rows.columns else [pl.col("n_pos").alias("sum_y")]
+    known = "sum_y" in rows.columns or "sum_p" not in rows.columns
+    positives = [] if known else [pl.col("n_pos").alias("sum_y")]
     return _summed(slots).select(
         (pl.col("slot") // n_bins).cast(pl.UInt64).alias("cell"),
         (pl.col("slot") % n_bins).cast(pl.UInt32).alias("bin"),
@@ -70,7 +91,7 @@ def bin_table(rows: pl.DataFrame, grouping: Grouping, n_bins: int) -> pl.DataFra
 
 
 def _summed(rows: pl.DataFrame) -> pl.DataFrame:
-    """Sums of all columns per slot, and the number of rows `n`; slots without rows are left out.
+    """Sums of all columns per slot, and the number of rows `n` where it is not among them; empty slots are left out.
 
     Rows are added in their order, one after another, so that the same table gives the same last digit every time.
     """
@@ -80,14 +101,15 @@ def _summed(rows: pl.DataFrame) -> pl.DataFrame:
         numbers, position = np.arange(largest + 1), slot
     else:
         numbers, position = np.unique(slot, return_inverse=True)
-    n = np.bincount(position, minlength=len(numbers))
     sums = {
         # NumPy counts nothing in whole numbers
         name: np.bincount(position, weights=rows[name].to_numpy(), minlength=len(numbers)).astype(np.float64)
         for name in rows.columns
         if name != "slot"
     }
-    return pl.DataFrame({"slot": numbers, "n": n, **sums}).filter(pl.col("n") > 0)
+    if "n" not in sums:
+        sums["n"] = np.bincount(position, minlength=len(numbers)).astype(np.float64)
+    return pl.DataFrame({"slot": numbers, **sums}).filter(pl.col("n") > 0)
 
 
 def _range_bin(p: pl.Expr, n_bins: int) -> pl.Expr:
