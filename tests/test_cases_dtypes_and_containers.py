@@ -66,9 +66,9 @@ def test_fc19_labels_of_every_dtype_give_the_same_gap(label: Any, positive: Any)
 
 @EVERY_LABEL
 def test_fc19_labels_of_every_dtype_give_the_same_report(label: Any, positive: Any) -> None:
-    arrays = fmfair.evaluate_arrays(label, SCORE, sensitive_features=GROUP, pos_label=positive)
+    arrays = fmfair.evaluate_arrays(label, SCORE, sensitive_features=GROUP, pos_label=positive, metrics="auc")
     table = {"label": label, "prob": SCORE, "sensitive": GROUP}
-    frame = fmfair.evaluate(table, attributes="sensitive", positive=positive)
+    frame = fmfair.evaluate(table, attributes="sensitive", positive=positive, metrics="auc")
 
     assert by_group(arrays, "auc") == AUC
     assert frame.groups.equals(arrays.groups)
@@ -111,8 +111,8 @@ GROUPS = {
 
 @pytest.mark.parametrize("group", [pytest.param(v, id=k) for k, v in GROUPS.items() if v is not None])
 def test_fc19_groups_of_every_dtype_are_called_1_and_2(group: Any) -> None:
-    arrays = fmfair.evaluate_arrays(TRUTH, SCORE, sensitive_features={"sex": group})
-    frame = fmfair.evaluate({"label": TRUTH, "prob": SCORE, "sex": group})
+    arrays = fmfair.evaluate_arrays(TRUTH, SCORE, sensitive_features={"sex": group}, metrics="auc")
+    frame = fmfair.evaluate({"label": TRUTH, "prob": SCORE, "sex": group}, metrics="auc")
 
     for report in (arrays, frame):
         assert by_group(report, "auc") == {"1": 1.0, "2": 0.25}
