@@ -77,16 +77,23 @@ class Grouping:
             found = samples.seen.lazy().select(self.cell().alias("cell")).drop_nulls().unique().sort("cell").collect()
         return found.select("cell", *self._decoded())
 
+    def codes(self) -> list[pl.Expr]:
+        """What `cell` counts, read back from the column `cell`: `by`, and the code of each part in its own column."""
+        cell, below = pl.col("cell"), max(self.size, 1)  # an attribute without any value has no cell to read
+        codes = [(cell // below).cast(pl.UInt32).alias("by")]
+        for part in self.parts:
+            below //= max(len(part.labels), 1)
+            codes.append(((cell // below) % max(len(part.labels), 1)).cast(pl.UInt32).alias(part.column))
+        return codes
+
     def _decoded(self) -> list[pl.Expr]:
         """`by`, and the name of each part as `part0`, `part1`, ..."""
-        cell, below = pl.col("cell"), max(self.size, 1)  # an attribute without any value has no cell to decode
-        decoded = [(cell // below).cast(pl.UInt32).alias("by")]
-        for i, part in enumerate(self.parts):
-            below //= max(len(part.labels), 1)
-            code = (cell // below) % max(len(part.labels), 1)
-            names = pl.lit(pl.Series(part.labels, dtype=pl.String))
-            decoded.append(names.gather(code.cast(pl.UInt32)).alias(f"part{i}"))
-        return decoded
+        by, *codes = self.codes()
+        names = [pl.lit(pl.Series(part.labels, dtype=pl.String)) for part in self.parts]
+        return [
+            by,
+            *(name.gather(code).alias(f"part{i}") for i, (name, code) in enumerate(zip(names, codes, strict=True))),
+        ]
 
 
 def join_parts(parts: Sequence[str]) -> str:

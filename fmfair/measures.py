@@ -95,17 +95,14 @@ class Engine:
         # The work on arrays runs on one core at a time; a few groupings at once keep the others busy.
         with ThreadPoolExecutor(min(MAX_AT_ONCE, pl.thread_pool_size())) as pool:
             measured = list(pool.map(self._one, groupings, (cells.select("cell", "by") for cells in listed)))
-        numbered = [
-            (stats.with_columns(number), confusion.with_columns(number))
-            for i, (stats, confusion) in enumerate(measured)
-            for number in [pl.lit(i, pl.UInt32).alias("grouping")]
-        ]
-        for grouping, (_, confusion) in zip(groupings, measured, strict=True):
+        cells, confusions = [], []
+        for i, (grouping, (stats, confusion)) in enumerate(zip(groupings, measured, strict=True)):
+            number = pl.lit(i, pl.UInt32).alias("grouping")
+            cells.append(stats.with_columns(number))
+            confusions.append(confusion.with_columns(number))
             if grouping == Grouping():
                 self._note_one_sided(confusion)
-        return Measured(
-            pl.concat([stats for stats, _ in numbered], how="diagonal"), pl.concat([c for _, c in numbered])
-        )
+        return Measured(pl.concat(cells, how="diagonal"), pl.concat(confusions))
 
     def _one(self, grouping: Grouping, wanted: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         stats = wanted.join(self._binned(grouping), on="cell", how="left", maintain_order="left")

@@ -35,13 +35,14 @@ class Outcomes:
     scale: ScoreScale | None
 
 
-def read_outcomes(table: pl.DataFrame, columns: Columns, options: Options, notes: Notes) -> Outcomes:
-    """Labels, scores, decisions and weights of every row that has what it needs.
+def read_outcomes(
+    table: pl.DataFrame, weight: pl.Series | None, columns: Columns, options: Options, notes: Notes
+) -> Outcomes:
+    """Labels, scores, decisions and weights (as from `weights`) of every row that has what it needs.
 
     Raises:
         FmfairError: A column cannot be used as what it was named for; all problems of the columns are reported.
     """
-    weight = weights(table, columns.weight, options)
     if columns.pairs:
         raw, names = _paired(table, columns.pairs, options, notes), ["labels="]
         weight = None if weight is None else pl.concat([weight] * len(columns.pairs))

@@ -77,8 +77,9 @@ def classification_samples(
         FmfairError: The table is empty, or a column cannot be used as what it was named for.
     """
     context, by, attributes = _context(table, source, columns, options, notes)
-    outcomes = read_outcomes(table, columns, options, notes)
-    _check_zero_weights(context, weights(table, columns.weight, options), attributes)
+    weight = weights(table, columns.weight, options)
+    outcomes = read_outcomes(table, weight, columns, options, notes)
+    _check_zero_weights(context, weight, attributes)
     if outcomes.pairs:
         context, by = _per_pair(context, by, outcomes.pairs)
     frame = pl.concat([context.filter(outcomes.kept), outcomes.rows], how="horizontal")

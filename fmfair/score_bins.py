@@ -52,12 +52,8 @@ def compressed(rows: pl.DataFrame, finest: Grouping, n_bins: int) -> pl.DataFram
         The columns of `rows`, and `n`, the number of rows behind each.
     """
     table = bin_table(rows, finest, n_bins)
-    code, below, keys = pl.col("cell") % finest.size, finest.size, [(pl.col("cell") // finest.size).alias("by")]
-    for part in finest.parts:
-        below //= len(part.labels)
-        keys.append(((code // below) % len(part.labels)).alias(part.column))
     kept = [c for c in table.columns if c != "cell" and (c != "weight" or "weight" in rows.columns)]
-    return table.select(*keys, *kept).with_columns(pl.col("n_pos").cast(pl.Float64))
+    return table.select(*finest.codes(), *kept).with_columns(pl.col("n_pos").cast(pl.Float64))
 
 
 def bin_table(rows: pl.DataFrame, grouping: Grouping, n_bins: int) -> pl.DataFrame:
