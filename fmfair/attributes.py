@@ -15,6 +15,7 @@ from fmfair.convert import text_of
 from fmfair.errors import FmfairError, listing, plural
 from fmfair.notes import Notes
 from fmfair.options import Options
+from fmfair.tally import EACH, Tally
 
 MAX_CONTINUOUS = 20
 MAX_CODES = 100
@@ -40,8 +41,18 @@ class Attribute:
     declared: bool
 
 
-def encode(values: pl.Series, name: str, column: str, options: Options, notes: Notes) -> tuple[Attribute, pl.Series]:
+def encode(
+    values: pl.Series, name: str, column: str, options: Options, notes: Notes, tally: Tally = EACH
+) -> tuple[Attribute, pl.Series]:
     """The attribute behind a column and its group codes (UInt32, NULL where missing).
+
+    Args:
+        values: The column, or its distinct values.
+        name: Its name.
+        column: What the codes are called.
+        options: `bins`, `missing_values`, `missing_groups` and `conventions` are used.
+        notes: Says how numbers were made groups.
+        tally: How many rows each value stands for.
 
     Raises:
         FmfairError: The column looks continuous, nearly all its values differ, its type cannot name groups, or its
@@ -53,10 +64,10 @@ def encode(values: pl.Series, name: str, column: str, options: Options, notes: N
         bins = AGE_CUTS
         notes.say(f"{name}: cut at {', '.join(f'{c:g}' for c in AGE_CUTS)} since no bins= were given")
     if bins is not None:
-        labels, codes = bin_codes(values, name, bins, options.conventions, notes)
+        labels, codes = bin_codes(values, name, bins, options.conventions, notes, tally)
         declared = True
     else:
-        labels, codes, declared = _levels(values, name, options, notes)
+        labels, codes, declared = _levels(values, name, options, notes, tally)
     if options.missing_groups == "keep" and codes.null_count():
         codes = codes.fill_null(len(labels))
         labels = [*labels, _free_name(labels)]
@@ -89,7 +100,9 @@ def _free_name(labels: Sequence[str]) -> str:
     return name
 
 
-def _levels(values: pl.Series, name: str, options: Options, notes: Notes) -> tuple[list[str], pl.Series, bool]:
+def _levels(
+    values: pl.Series, name: str, options: Options, notes: Notes, tally: Tally
+) -> tuple[list[str], pl.Series, bool]:
     dtype = values.dtype
     if isinstance(dtype, pl.Enum):
         return list(dtype.categories), values.to_physical(), True
@@ -99,12 +112,12 @@ def _levels(values: pl.Series, name: str, options: Options, notes: Notes) -> tup
         raise FmfairError(
             f"attribute {name!r} has the type {dtype}, which cannot name groups; turn it into text, numbers or dates"
         )
-    counts = values.drop_nulls().value_counts(name="__n", sort=False) if len(values) else None
-    levels = counts[:, 0].sort() if counts is not None else values
+    counts = tally.value_counts(values)
+    levels = counts["value"]
     if dtype.is_numeric():
         _check_continuous(levels, name, options, notes)
-    if counts is not None and not options.conventions.strict_input:
-        _check_distinct(counts["__n"], name)
+    if not options.conventions.strict_input:
+        _check_distinct(counts["rows"], name)
     names = group_names(levels)
     if dtype == pl.String or isinstance(dtype, pl.Categorical):
         ordered = sorted(names, key=_loose_key) if options.conventions.strict_input else natural_order(names)

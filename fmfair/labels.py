@@ -11,14 +11,22 @@ import polars.selectors as cs
 
 from fmfair.attributes import group_names
 from fmfair.convert import text_of
-from fmfair.errors import FmfairError, listing, plural, rows_at
+from fmfair.errors import FmfairError, listing, plural
 from fmfair.notes import Notes
 from fmfair.options import Options
+from fmfair.tally import EACH, Tally
 
 MAX_SHOWN = 8
 
 
-def binary(values: pl.Series, name: str, options: Options, notes: Notes, argument: str = "y_true") -> pl.Series:
+def binary(
+    values: pl.Series,
+    name: str,
+    options: Options,
+    notes: Notes,
+    argument: str = "y_true",
+    tally: Tally = EACH,
+) -> pl.Series:
     """The labels as 0 and 1 (Int64), NULL where missing or ignored.
 
     Args:
@@ -27,19 +35,19 @@ def binary(values: pl.Series, name: str, options: Options, notes: Notes, argumen
         options: `positive`, `ignore`, `missing_labels` and `conventions` are used.
         notes: Says how many labels were missing, ignored, or merged into the negatives.
         argument: The argument that the column was given as.
+        tally: How many rows each value stands for.
 
     Raises:
         FmfairError: The labels are not 0/1 and `positive` is not given or does not occur, or labels are missing
             where that is an error.
     """
     check_type(values, name, argument)
-    values = _without_missing(values, name, options, notes, argument)
+    values = _without_missing(values, name, options, notes, argument, tally)
     if options.ignore:
         ignored = is_any(values, options.ignore)
-        if int(ignored.sum()):
-            notes.say(
-                f"{argument}: {plural(int(ignored.sum()), 'row')} with {listing(options.ignore)} left out (ignore=)"
-            )
+        rows = tally.count(ignored)
+        if rows:
+            notes.say(f"{argument}: {plural(rows, 'row')} with {listing(options.ignore)} left out (ignore=)")
         values = values.set(ignored, None)
     if options.positive is None:
         return _zero_one(values, name, argument)
@@ -67,7 +75,7 @@ def classes(values: pl.Series, options: Options) -> list[Any]:
     return present.unique().sort().to_list()
 
 
-def one_hot(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
+def one_hot(frame: pl.DataFrame, columns: Sequence[str], tally: Tally = EACH) -> pl.Series:
     """The name of the column that holds the 1 in each row; NULL where every column is missing.
 
     Raises:
@@ -87,8 +95,8 @@ def one_hot(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
     )
     if bad.any():
         raise FmfairError(
-            f"y_true={list(columns)!r} is read as one-hot columns, but {plural(int(bad.sum()), 'row')} "
-            f"({rows_at(bad.arg_true().to_list())}) do not hold exactly one 1; for several findings per sample give "
+            f"y_true={list(columns)!r} is read as one-hot columns, but {plural(tally.count(bad), 'row')} "
+            f"({tally.at(bad)}) do not hold exactly one 1; for several findings per sample give "
             "labels={'name': (y_true, y_score), ...}"
         )
     position = ones.select(pl.concat_list(pl.all()).list.arg_max()).to_series()
@@ -96,20 +104,22 @@ def one_hot(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
     return names.gather(position.cast(pl.UInt32)).set(missing, None)
 
 
-def _without_missing(values: pl.Series, name: str, options: Options, notes: Notes, argument: str) -> pl.Series:
+def _without_missing(
+    values: pl.Series, name: str, options: Options, notes: Notes, argument: str, tally: Tally
+) -> pl.Series:
     if values.dtype.is_float():
         values = values.fill_nan(None)
     if values.dtype == pl.String and options.missing_values:
         values = values.set(values.is_in(list(options.missing_values)), None)
     if values.null_count():
-        rows = values.is_null().arg_true().to_list()
-        where = f"{plural(len(rows), 'missing value')} ({rows_at(rows)})"
+        missing = values.is_null()
         if options.missing_labels == "raise" or options.conventions.strict_input:
             raise FmfairError(
-                f"{argument}: column {name!r} has {where}; fill in or remove these rows"
+                f"{argument}: column {name!r} has {plural(tally.count(missing), 'missing value')} "
+                f"({tally.at(missing)}); fill in or remove these rows"
                 + ("" if options.conventions.strict_input else ", or leave them out with missing_labels='drop'")
             )
-        notes.warn(f"{argument}: {plural(len(rows), 'row')} with a missing label in {name!r} left out")
+        notes.warn(f"{argument}: {plural(tally.count(missing), 'row')} with a missing label in {name!r} left out")
     return values
 
 

@@ -16,6 +16,7 @@ from fmfair.notes import Notes
 from fmfair.options import Options
 from fmfair.roles import Columns
 from fmfair.scores import ScoreScale
+from fmfair.tally import EACH, Tally
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def _single(
     problems = Problems()
     found: dict[str, pl.Series] = {}
 
-    label, seen, positive = _label_column(table, columns, options)
+    label, seen, positive = label_column(table, columns, options)
     asked = _with_positive(options, positive)
     with problems.collecting():
         found["y"] = labels.binary(label, columns.y_true[0], asked, notes)
@@ -115,7 +116,7 @@ def _single(
             found["logit"] = scores.as_float(table[name], name, "y_logit", options.missing_values)
     if columns.y_pred is not None:
         with problems.collecting():
-            found["pred"] = _decisions(table[columns.y_pred], columns.y_pred, asked)
+            found["pred"] = decisions(table[columns.y_pred], columns.y_pred, asked)
     position = 0
     if len(columns.y_score) > 1:
         with problems.collecting():
@@ -126,13 +127,15 @@ def _single(
     return pl.DataFrame([values.alias(name) for name, values in found.items()]), list(columns.y_score), position
 
 
-def _label_column(table: pl.DataFrame, columns: Columns, options: Options) -> tuple[pl.Series, list[Any], Any]:
+def label_column(
+    table: pl.DataFrame, columns: Columns, options: Options, tally: Tally = EACH
+) -> tuple[pl.Series, list[Any], Any]:
     """The label of each row, the classes seen, and the positive class."""
     if len(columns.y_true) == 1:
         label = table[columns.y_true[0]]
         labels.check_type(label, columns.y_true[0])
         return label, labels.classes(label, options), options.positive
-    label = labels.one_hot(table, columns.y_true)
+    label = labels.one_hot(table, columns.y_true, tally)
     positive = options.positive
     if positive is None and len(columns.y_true) == 2:
         positive = columns.y_true[1]
@@ -145,7 +148,7 @@ def _with_positive(options: Options, positive: Any) -> Options:
     return options if positive is options.positive else replace(options, positive=positive)
 
 
-def _decisions(values: pl.Series, name: str, options: Options) -> pl.Series:
+def decisions(values: pl.Series, name: str, options: Options, tally: Tally = EACH) -> pl.Series:
     """Decisions already made, as 0 and 1; they use the names of the labels."""
     labels.check_type(values, name, "y_pred")
     if values.dtype.is_float() and not values.drop_nulls().is_in([0.0, 1.0]).all():
@@ -153,11 +156,11 @@ def _decisions(values: pl.Series, name: str, options: Options) -> pl.Series:
             f"y_pred: column {name!r} holds decisions and must be 0/1, booleans or class names, but it has other "
             f"numbers such as {listing(values.drop_nulls().unique().head(3).to_list())}; give scores as y_score="
         )
-    missing = values.null_count()
-    if missing:
+    missing = values.is_null()
+    if missing.any():
         raise FmfairError(
-            f"y_pred: column {name!r} has {plural(missing, 'missing value')} "
-            f"({rows_at(values.is_null().arg_true().to_list())}); remove these rows"
+            f"y_pred: column {name!r} has {plural(tally.count(missing), 'missing value')} "
+            f"({tally.at(missing)}); remove these rows"
         )
     if options.positive is not None and not labels.is_any(values, (options.positive,)).any():
         return pl.Series(name, [0], dtype=pl.Int64).new_from_index(0, len(values))  # nobody was called positive
@@ -181,7 +184,9 @@ def _scale(rows: pl.DataFrame, score_names: list[str], names: list[str], options
     """How the scores are read; a column of logits beside the probabilities is ranked by."""
     if not score_names:
         return ScoreScale("logit", has_logit=True)
-    scale = scores.read_scale([rows[c] for c in score_names], names, options, notes)
+    columns = [rows[c] for c in score_names]
+    facts = [scores.facts_of(values, name) for values, name in zip(columns, names, strict=True)]
+    scale = scores.read_scale(facts, lambda: scores.sums_to_one(columns), options, notes)
     if "logit" in rows.columns:
         notes.say("y_logit is used for ranking and BCE, y_score for the rest")
         return ScoreScale(scale.kind, has_logit=True)

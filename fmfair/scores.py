@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,6 +17,8 @@ from fmfair.options import Options
 
 # Scores outside [0, 1] are taken for codes when they are no more than this share of all.
 SENTINEL_SHARE = 0.01
+# Class columns count as summing to 1 up to this (NumPy's isclose with atol=1e-3).
+SUM_TOLERANCE = 1e-3 + 1e-5
 
 
 @dataclass(frozen=True)
@@ -70,55 +72,107 @@ def usable(scores: dict[str, pl.Series], among: pl.Series, options: Options, not
     keep = among
     for name, values in scores.items():
         bad = among & ~(values.is_finite().fill_null(False))
-        count = int(bad.sum())
-        if not count:
-            continue
-        kinds = _kinds(values.filter(bad))
-        if options.missing_scores == "raise" or options.conventions.strict_input:
-            hint = "" if options.conventions.strict_input else ", or leave these rows out with missing_scores='drop'"
-            raise FmfairError(
-                f"y_score: column {name!r} has {plural(count, 'score')} that cannot be used: {kinds} "
-                f"({rows_at(bad.arg_true().to_list())}); fix them{hint}"
-            )
-        notes.warn(f"y_score: {plural(count, 'row')} with {kinds} in {name!r} left out (missing_scores='drop')")
-        keep = keep & ~bad
+        if bad.any():
+            infinite = int(values.filter(bad).is_infinite().fill_null(False).sum())
+            missing = int(bad.sum()) - infinite
+            leave_out(name, missing, infinite, partial(_at, bad), options, notes)
+            keep = keep & ~bad
     return keep
 
 
-def _kinds(bad: pl.Series) -> str:
-    infinite = int(bad.is_infinite().fill_null(False).sum())
-    missing = len(bad) - infinite
+def _at(rows: pl.Series) -> str:
+    return rows_at(rows.arg_true().to_list())
+
+
+def leave_out(name: str, missing: int, infinite: int, where: Callable[[], str], options: Options, notes: Notes) -> None:
+    """Notes that rows with missing or infinite scores are left out.
+
+    Raises:
+        FmfairError: `missing_scores` does not say to leave them out.
+    """
     parts = [f"{missing} missing (NULL or NaN)"] * (missing > 0) + [f"{infinite} infinite"] * (infinite > 0)
-    return " and ".join(parts)
+    kinds, count = " and ".join(parts), missing + infinite
+    if options.missing_scores == "raise" or options.conventions.strict_input:
+        hint = "" if options.conventions.strict_input else ", or leave these rows out with missing_scores='drop'"
+        raise FmfairError(
+            f"y_score: column {name!r} has {plural(count, 'score')} that cannot be used: {kinds} ({where()}); "
+            f"fix them{hint}"
+        )
+    notes.warn(f"y_score: {plural(count, 'row')} with {kinds} in {name!r} left out (missing_scores='drop')")
 
 
-def read_scale(scores: Sequence[pl.Series], names: Sequence[str], options: Options, notes: Notes) -> ScoreScale:
+@dataclass(frozen=True)
+class ScoreFacts:
+    """What a column of scores holds on the rows that are evaluated.
+
+    Attributes:
+        name: The column's name.
+        rows: How many there are.
+        low: The smallest; 0 where there are none.
+        high: The largest.
+        outside: How many lie outside [0, 1].
+        examples: Looks up the distinct ones outside, a few of them in rising order.
+        where: Looks up the rows of those, for a message.
+    """
+
+    name: str
+    rows: int
+    low: float
+    high: float
+    outside: int
+    examples: Callable[[], list[float]]
+    where: Callable[[], str]
+
+
+def facts_of(values: pl.Series, name: str) -> ScoreFacts:
+    """The facts of a column of finite scores."""
+    low, high = (float(v) if isinstance(v, float) else 0.0 for v in (values.min(), values.max()))
+    outside = (values < 0.0) | (values > 1.0)
+    return ScoreFacts(
+        name,
+        rows=len(values),
+        low=low,
+        high=high,
+        outside=int(outside.sum()),
+        examples=lambda: values.filter(outside).unique().sort().to_list(),
+        where=partial(_at, outside),
+    )
+
+
+def read_scale(
+    columns: Sequence[ScoreFacts], sum_to_one: Callable[[], bool], options: Options, notes: Notes
+) -> ScoreScale:
     """What the scores are, decided once for the whole table.
+
+    Args:
+        columns: One column, or one per class.
+        sum_to_one: Whether the class columns sum to 1 in every row; asked only where there are several.
+        options: `score_type` and `conventions` are used.
+        notes: Says what was decided.
 
     Raises:
         FmfairError: Probabilities were promised, but values lie outside [0, 1]; or several class columns are
             neither probabilities nor logits.
     """
-    low = min((float(s.min()) for s in scores if len(s)), default=0.0)  # type: ignore[arg-type]  # Float64 column
-    high = max((float(s.max()) for s in scores if len(s)), default=0.0)  # type: ignore[arg-type]  # Float64 column
+    low, high = min(c.low for c in columns), max(c.high for c in columns)
     inside = low >= 0.0 and high <= 1.0
-    if inside and len(scores) > 1 and options.score_type in ("auto", "probability"):
-        inside = _rows_sum_to_one(scores, options, notes)
+    if inside and len(columns) > 1 and options.score_type in ("auto", "probability"):
+        inside = sum_to_one() or _each_its_own(options, notes)
     kind = options.score_type
     if kind == "auto" and not inside and not options.conventions.strict_input:
-        _refuse_sentinels(scores, names)
+        _refuse_sentinels(columns)
     if kind == "auto":
         outside = "logit" if low < 0.0 or options.conventions.strict_input else "rank"
         kind = "probability" if inside else outside
         tell = notes.say if kind == "probability" else notes.warn
         tell(f"score_type: read as {kind} (scores from {low:.6g} to {high:.6g}); say score_type= to choose")
-        if kind == "rank" and len(scores) > 1:
+        if kind == "rank" and len(columns) > 1:
             raise FmfairError(
-                f"y_score={list(names)!r}: class columns from {low:.6g} to {high:.6g} are neither probabilities nor "
-                "clearly logits; say score_type='logit', or give the one column to rank by"
+                f"y_score={[c.name for c in columns]!r}: class columns from {low:.6g} to {high:.6g} are neither "
+                "probabilities nor clearly logits; say score_type='logit', or give the one column to rank by"
             )
     if kind == "probability" and not inside:
-        _refuse_outside(scores, names)
+        _refuse_outside(columns)
     if kind == "rank":
         notes.say(
             "scores are used for ranking and for thresholds on their own scale; they are not probabilities, so "
@@ -127,38 +181,39 @@ def read_scale(scores: Sequence[pl.Series], names: Sequence[str], options: Optio
     return ScoreScale(kind, has_logit=kind == "logit")
 
 
-def _rows_sum_to_one(scores: Sequence[pl.Series], options: Options, notes: Notes) -> bool:
-    """Whether class columns inside [0, 1] count as probabilities; the published package wants each row to sum to 1."""
-    totals = sum(scores[1:], scores[0])
-    if bool(((totals - 1.0).abs() <= 1e-3 + 1e-5).all()):
-        return True
+def sums_to_one(columns: Sequence[pl.Series]) -> bool:
+    """Whether class columns sum to 1 in every row, but for rounding."""
+    totals = sum(columns[1:], columns[0])
+    return bool(((totals - 1.0).abs() <= SUM_TOLERANCE).all())
+
+
+def _each_its_own(options: Options, notes: Notes) -> bool:
+    """Whether class columns inside [0, 1] that do not sum to 1 are probabilities all the same.
+
+    The published package says no, unless it was told that they are.
+    """
     if not options.conventions.strict_input:
         notes.warn("y_score: the class columns do not sum to 1 in every row; each was taken as its own probability")
     return not (options.conventions.strict_input and options.score_type == "auto")
 
 
-def _refuse_sentinels(scores: Sequence[pl.Series], names: Sequence[str]) -> None:
+def _refuse_sentinels(columns: Sequence[ScoreFacts]) -> None:
     """A few values outside [0, 1] among many inside are codes or slips, and must not make the others logits."""
-    for name, values in zip(names, scores, strict=True):
-        outside = (values < 0.0) | (values > 1.0)
-        count = int(outside.sum())
-        if 0 < count <= len(values) * SENTINEL_SHARE:
-            found = listing(values.filter(outside).unique().sort().to_list(), limit=3)
+    for column in columns:
+        if 0 < column.outside <= column.rows * SENTINEL_SHARE:
             raise FmfairError(
-                f"y_score: all but {count:,} of the {len(values):,} scores in column {name!r} lie in [0, 1]; the rest "
-                f"are {found} ({rows_at(outside.arg_true().to_list())}). If they are codes for missing, remove them; "
-                "otherwise say score_type='logit' or 'rank'"
+                f"y_score: all but {column.outside:,} of the {column.rows:,} scores in column {column.name!r} lie in "
+                f"[0, 1]; the rest are {listing(column.examples(), limit=3)} ({column.where()}). If they are codes for "
+                "missing, remove them; otherwise say score_type='logit' or 'rank'"
             )
 
 
-def _refuse_outside(scores: Sequence[pl.Series], names: Sequence[str]) -> None:
-    for name, values in zip(names, scores, strict=True):
-        outside = (values < 0.0) | (values > 1.0)
-        if outside.any():
+def _refuse_outside(columns: Sequence[ScoreFacts]) -> None:
+    for column in columns:
+        if column.outside:
             raise FmfairError(
-                f"y_score: column {name!r} has {plural(int(outside.sum()), 'value')} outside [0, 1] "
-                f"({rows_at(outside.arg_true().to_list())}), which cannot be probabilities; give score_type='logit' "
-                "or 'rank'"
+                f"y_score: column {column.name!r} has {plural(column.outside, 'value')} outside [0, 1] "
+                f"({column.where()}), which cannot be probabilities; give score_type='logit' or 'rank'"
             )
 
 
