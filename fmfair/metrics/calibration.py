@@ -12,10 +12,9 @@ import polars as pl
 from fmfair.errors import FmfairError, check_choice
 from fmfair.metrics import bins as bin_sums
 from fmfair.metrics.blocks import over_blocks, quantile_ece
-from fmfair.metrics.metric import NEGATIVES, POSITIVES, ROWS, Metric
+from fmfair.metrics.metric import N_BINS, NEGATIVES, POSITIVES, ROWS, Metric, Parameters
 from fmfair.metrics.rows import SCORE, WEIGHT, Column, Y, defined, element, rows_of
 
-N_BINS = 10
 MAX_BINS = 1000
 _NORMS = {"absolute": "mean of |d|", "squared": "mean of d^2", "rms": "root of the mean of d^2"}
 
@@ -55,7 +54,7 @@ def ece_metric(bins: int = N_BINS, *, norm: str = "absolute", strategy: str = "u
         default=False,
         aggregate=partial(quantile_ece, bins, norm) if quantile else partial(bin_sums.ece, norm),
         table="score_blocks" if quantile else "bins",
-        n_bins=bins,
+        given=Parameters("ece", bins=int(bins), norm=norm, strategy=strategy),
     )
 
 

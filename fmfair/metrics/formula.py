@@ -57,6 +57,27 @@ def to_expr(formula: str, columns: Mapping[str, pl.Expr] | None = None) -> pl.Ex
     return _render(_tree(formula), column)
 
 
+def to_sql(formula: str) -> str:
+    """The formula as SQL, which is Float64 where the columns are.
+
+    Examples:
+        >>> to_sql("tp / (tp + fn) - log(n)")
+        'tp / (tp + fn) - ln(n)'
+    """
+    _render(_tree(formula), pl.col)  # refuses what is not arithmetic
+    return ast.unparse(_Natural().visit(ast.parse(formula, mode="eval")))
+
+
+class _Natural(ast.NodeTransformer):
+    """SQL calls the natural logarithm `ln`; the rest of the arithmetic is written alike."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """A call, with the function's name in SQL."""
+        self.generic_visit(node)
+        assert isinstance(node.func, ast.Name)
+        return ast.Call(ast.Name("ln" if node.func.id == "log" else node.func.id), node.args, [])
+
+
 def _render(node: ast.expr, column: Callable[[str], pl.Expr]) -> pl.Expr:
     if isinstance(node, ast.Name):
         return column(node.id)

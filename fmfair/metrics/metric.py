@@ -21,7 +21,34 @@ Need = tuple[str, str]
 POSITIVES: Need = ("n_pos", "no positives")
 NEGATIVES: Need = ("n_neg", "no negatives")
 ROWS: Need = ("n", "no rows")
+# Bins of equal width, where a metric does not say how many.
+N_BINS = 10
 NOT_A_PROBABILITY = "the score is not a probability"
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What a metric with parameters was given, so that another engine than Polars can compute it too.
+
+    Attributes:
+        kind: The name of the metric with the parameters left to their defaults.
+        low: Lower end of the range of a partial AUC.
+        high: Upper end of that range, or the largest false positive rate of `tpr_at_fpr`.
+        over: Which rate that range is of, `fpr` or `tpr`.
+        corrected: Whether a partial AUC is McClish-corrected.
+        bins: Number of bins of an ECE.
+        norm: Norm of an ECE.
+        strategy: Kind of the bins of an ECE.
+    """
+
+    kind: str
+    low: float | None = None
+    high: float | None = None
+    over: str | None = None
+    corrected: bool | None = None
+    bins: int | None = None
+    norm: str | None = None
+    strategy: str | None = None
 
 
 @dataclass(frozen=True)
@@ -51,7 +78,7 @@ class Metric:
         needs_probability: Whether it is undefined for scores that are not probabilities.
         fails: When it is undefined for another reason than an unmet need.
         table: The intermediate table that it comes from.
-        n_bins: How many bins that table has, where it is one of bins.
+        given: The parameters, where it takes any.
     """
 
     name: str
@@ -71,7 +98,17 @@ class Metric:
     needs_probability: bool = False
     fails: tuple[str, ...] = ()
     table: Table = "confusion"
-    n_bins: int = 10
+    given: Parameters | None = None
+
+    @property
+    def parameters(self) -> Parameters:
+        """The parameters, of a metric that takes none just its name."""
+        return self.given or Parameters(self.name)
+
+    @property
+    def n_bins(self) -> int:
+        """How many bins its intermediate table has, where that is one of bins."""
+        return self.parameters.bins or N_BINS
 
     @property
     def at_threshold(self) -> bool:

@@ -10,7 +10,7 @@ import polars as pl
 
 from fmfair.errors import FmfairError
 from fmfair.metrics import blocks
-from fmfair.metrics.metric import NEGATIVES, POSITIVES, Metric
+from fmfair.metrics.metric import NEGATIVES, POSITIVES, Metric, Parameters
 from fmfair.metrics.rows import Column, defined, is_number, rows_of
 
 Range = tuple[float, float]
@@ -45,6 +45,7 @@ def partial_auc_metric(fpr: Range | None = None, *, tpr: Range | None = None, co
         source="McClish 1989",
         default=False,
         aggregate=partial(blocks.partial_auc, low, high, over=over, corrected=corrected),
+        given=Parameters("partial_auc", low, high, over, corrected),
     )
 
 
@@ -65,6 +66,7 @@ def tpr_at_fpr_metric(fpr: float) -> Metric:
         source="a point of the empirical ROC curve, not interpolated",
         default=False,
         aggregate=partial(blocks.tpr_at_fpr, float(fpr)),
+        given=Parameters("tpr_at_fpr", high=float(fpr)),
     )
 
 
