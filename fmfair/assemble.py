@@ -12,7 +12,7 @@ from fmfair.gaps import compare
 from fmfair.groupings import Grouping, groupings, join_parts
 from fmfair.notes import Notes
 from fmfair.options import Options
-from fmfair.samples import Samples
+from fmfair.samples import Cohort
 from fmfair.summary import summarise
 
 # Measures the cells of groupings: groupings and the cells to list of each -> the long table of `measures.long_table`.
@@ -20,7 +20,7 @@ Measure = Callable[[Sequence[Grouping], Sequence[pl.DataFrame]], pl.DataFrame]
 
 
 def build_frames(
-    samples: Samples, options: Options, notes: Notes, task: str, measure: Measure
+    samples: Cohort, options: Options, notes: Notes, task: str, measure: Measure
 ) -> dict[str, pl.DataFrame]:
     """The result frames as the report shows them: disaggregate, then compare."""
     divided = groupings(samples.attributes, options.intersections)
@@ -98,7 +98,7 @@ def _skip_one_class(groups: pl.LazyFrame) -> pl.LazyFrame:
 
 def _public(
     frame: pl.DataFrame,
-    samples: Samples,
+    samples: Cohort,
     schema: Mapping[str, pl.DataType] | None,
     names: Mapping[str, pl.Series],
 ) -> pl.DataFrame:

@@ -16,7 +16,7 @@ import polars as pl
 from fmfair.attributes import Attribute
 from fmfair.errors import FmfairError, listing
 from fmfair.options import Intersections
-from fmfair.samples import Samples
+from fmfair.samples import Cohort
 
 SEPARATOR = " & "
 MAX_CELLS = 2**40
@@ -64,7 +64,7 @@ class Grouping:
             return cell
         return pl.when(pl.all_horizontal(pl.col(a.column).is_not_null() for a in self.present)).then(cell)
 
-    def cells(self, samples: Samples) -> pl.DataFrame:
+    def cells(self, samples: Cohort) -> pl.DataFrame:
         """Every cell to list, in order: `cell`, `by`, and the name of each part as `part0`, `part1`, ...
 
         Those are the cells that occur in the input, and for one attribute with declared levels the unused ones too.

@@ -6,16 +6,16 @@ from typing import Any
 
 from fmfair.options import Options
 from fmfair.roles import Columns
-from fmfair.samples import Samples
+from fmfair.samples import Cohort
 
 
-def describe(task: str, samples: Samples, columns: Columns, options: Options) -> dict[str, Any]:
+def describe(task: str, samples: Cohort, columns: Columns, options: Options) -> dict[str, Any]:
     """The report's metadata, of plain values only."""
     intersections = options.intersections
     facts: dict[str, Any] = {
         "task": task,
         "conventions": options.conventions.name,
-        "n_samples": samples.frame.height,
+        "n_samples": samples.n,
         "attributes": [a.name for a in samples.attributes],
         "by": samples.by.columns,
         "bins": {str(k): v if isinstance(v, int) else [float(e) for e in v] for k, v in options.bins.items()},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -182,18 +182,40 @@ def _one_format(files: Sequence[Path], source: str) -> Format:
     return kind
 
 
-def _with_hive_keys(frames: Mapping[Path, pl.LazyFrame], base: Path) -> dict[Path, pl.LazyFrame]:
-    """Adds the `key=value` folders above each file as columns, with types judged on all their values."""
-    keys = [
+def parquet_files(source: Any) -> tuple[list[Path], pl.DataFrame] | None:
+    """The Parquet files behind a path and the values of their `key=value` folders; None for anything else."""
+    if not isinstance(source, (str, os.PathLike)):
+        return None
+    files, base = _files(os.fspath(source))
+    return (
+        (files, _key_values(_folder_keys(files, base))) if _one_format(files, str(source)).name == "Parquet" else None
+    )
+
+
+def _folder_keys(files: Iterable[Path], base: Path) -> list[dict[str, str]]:
+    """The `key=value` folders above each file, as written."""
+    return [
         {unquote(key): unquote(value) for key, mark, value in (p.partition("=") for p in file.parts) if mark}
-        for file in (path.relative_to(base).parent for path in frames)
+        for file in (path.relative_to(base).parent for path in files)
     ]
+
+
+def _key_values(keys: Sequence[Mapping[str, str]]) -> pl.DataFrame:
+    """The keys as columns, one row a file, with types judged on all their values."""
     names = list(dict.fromkeys(name for found in keys for name in found))
     values = {name: [None if found.get(name) == HIVE_NULL else found.get(name) for found in keys] for name in names}
-    columns = typed(pl.LazyFrame(values, schema=dict.fromkeys(names, pl.String))).collect() if names else pl.DataFrame()
+    return typed(pl.LazyFrame(values, schema=dict.fromkeys(names, pl.String))).collect() if names else pl.DataFrame()
+
+
+def _with_hive_keys(frames: Mapping[Path, pl.LazyFrame], base: Path) -> dict[Path, pl.LazyFrame]:
+    """Adds the keys of the folders above each file as columns."""
+    keys = _folder_keys(frames, base)
+    columns = _key_values(keys)
     return {
         path: frame.with_columns(
-            pl.lit(columns[name][i], dtype=columns.schema[name]).alias(name) for name in names if name in keys[i]
+            pl.lit(columns[name][i], dtype=columns.schema[name]).alias(name)
+            for name in columns.columns
+            if name in keys[i]
         )
         for i, (path, frame) in enumerate(frames.items())
     }

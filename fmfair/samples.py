@@ -9,11 +9,12 @@ table, so that no name of theirs can clash with one of these.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from typing import Any, Protocol
 
 import polars as pl
 import polars.selectors as cs
@@ -27,9 +28,29 @@ from fmfair.options import Options
 from fmfair.outcomes import read_outcomes, weights
 from fmfair.roles import Columns
 from fmfair.scores import ScoreScale
+from fmfair.tally import EACH, Tally
 
 # Columns that are tried, alone and in pairs, when an error looks for those that tell repeated rows apart.
 MAX_TRIED = 12
+
+
+class Cohort(Protocol):
+    """What is known of the samples wherever their rows are: see `Samples` for the attributes."""
+
+    @property
+    def by(self) -> pl.DataFrame: ...  # noqa: D102
+    @property
+    def attributes(self) -> tuple[Attribute, ...]: ...  # noqa: D102
+    @property
+    def seen(self) -> pl.DataFrame: ...  # noqa: D102
+    @property
+    def scale(self) -> ScoreScale | None: ...  # noqa: D102
+    @property
+    def n(self) -> int: ...  # noqa: D102
+    @property
+    def weighted(self) -> bool: ...  # noqa: D102
+    @property
+    def incomplete(self) -> frozenset[str]: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -49,6 +70,11 @@ class Samples:
     attributes: tuple[Attribute, ...]
     seen: pl.DataFrame
     scale: ScoreScale | None = None
+
+    @property
+    def n(self) -> int:
+        """How many samples there are."""
+        return self.frame.height
 
     @property
     def weighted(self) -> bool:
@@ -79,13 +105,14 @@ def classification_samples(
     context, by, attributes = _context(table, source, columns, options, notes)
     weight = weights(table, columns.weight, options)
     outcomes = read_outcomes(table, weight, columns, options, notes)
-    _check_zero_weights(context, weight, attributes)
+    check_zero_weights(context, weight, attributes)
     if outcomes.pairs:
-        context, by = _per_pair(context, by, outcomes.pairs)
+        context, by = per_pair(context, by, outcomes.pairs)
     frame = pl.concat([context.filter(outcomes.kept), outcomes.rows], how="horizontal")
     if outcomes.scale is not None:
-        _note_constant(frame, by, notes)
-    _note_missing_groups(frame, attributes, options, notes)
+        score = pl.col("score")
+        note_constant(frame.group_by("by").agg(low=score.min(), high=score.max()), by, notes)
+    note_missing_groups(frame, attributes, options, notes)
     return Samples(frame, by, attributes, context, outcomes.scale)
 
 
@@ -102,12 +129,12 @@ def value_samples(
     if not columns.from_masks:
         _note_missing_values(frame, columns, notes)
     weight = weights(table, columns.weight, options)
-    _check_zero_weights(context, weight, attributes)
+    check_zero_weights(context, weight, attributes)
     if weight is not None:
         frame = frame.with_columns(weight).filter(weight > 0)
     if not frame.select(pl.any_horizontal(pl.col(list(columns.values)).is_not_null().any())).item():
         raise FmfairError(f"no row is left to evaluate: every value in {listing(columns.values.values())} is missing")
-    _note_missing_groups(frame, attributes, options, notes)
+    note_missing_groups(frame, attributes, options, notes)
     return Samples(frame, by, attributes, context)
 
 
@@ -137,32 +164,42 @@ def _context(
     if table.is_empty():
         raise FmfairError("the table has no rows")
     check_bins(options.bins, columns.attributes)
-    by, numbers = _by_keys(table, columns.by)
+    by, numbers = by_keys(table, columns.by)
     if not options.conventions.strict_input:
         _check_repeats(table, source, columns, numbers, notes)
-    coded = _encoded(table, columns.attributes, options, notes)
-    return pl.DataFrame([numbers, *(codes for _, codes in coded)]), by, tuple(a for a, _ in coded)
+    attributes, codes = encoded(table, columns.attributes, options, notes)
+    return pl.DataFrame([numbers, *codes]), by, attributes
 
 
-def _encoded(
-    table: pl.DataFrame, names: Sequence[str], options: Options, notes: Notes
-) -> list[tuple[Attribute, pl.Series]]:
-    """Every attribute with its group codes; a few columns are encoded at once, and noted in their order."""
+def encoded(
+    table: pl.DataFrame, names: Sequence[str], options: Options, notes: Notes, tally: Tally = EACH
+) -> tuple[tuple[Attribute, ...], list[pl.Series]]:
+    """The attributes and their group codes; a few columns are encoded at once, and noted in their order.
+
+    Raises:
+        FmfairError: A column cannot name groups; all such columns are reported.
+    """
     said = [Notes() for _ in names]
     problems = Problems()
     with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
-        waiting = [pool.submit(encode, table[name], name, f"g{i}", options, said[i]) for i, name in enumerate(names)]
+        waiting = [
+            pool.submit(encode, table[name], name, f"g{i}", options, said[i], tally) for i, name in enumerate(names)
+        ]
     coded = []
     for future, own in zip(waiting, said, strict=True):
         with problems.collecting():
             coded.append(future.result())
         notes.take(own)
     problems.raise_if_any()
-    return coded
+    return tuple(attribute for attribute, _ in coded), [codes for _, codes in coded]
 
 
-def _by_keys(table: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, pl.Series]:
-    """The distinct by-keys in order, and the number of each row's."""
+def by_keys(table: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, pl.Series]:
+    """The distinct by-keys in order, and the number of each row's.
+
+    Raises:
+        FmfairError: A by-key has a type that cannot be told apart, or the name of a column of the results.
+    """
     taken = [name for name in by if name in GROUPS or name in GAPS]
     if taken:
         raise FmfairError(f"by-key {listing(taken)} has the name of a column of the results; rename it")
@@ -196,19 +233,35 @@ def _check_repeats(
     # With one by-key the ids alone are told apart sooner.
     repeated = keys.height - (keys["id"].n_unique() if not columns.by else keys.n_unique())
     if repeated:
-        if columns.cluster is not None:
-            notes.warn(
-                f"sample_id: {plural(repeated, 'row')} with an id of {columns.sample_id!r} seen before in the by-key; "
-                "with cluster= that is taken as meant"
-            )
-            return
-        example = keys.filter(keys.is_duplicated())["id"][0]
-        telling = _telling_columns(source, columns)
-        hint = f"add {telling} to by=" if telling else "remove the repeats"
-        raise FmfairError(
-            f"sample_id: column {columns.sample_id!r} repeats inside a by-key ({plural(repeated, 'repeated row')}, "
-            f"e.g. {example!r}); {hint}, or give cluster= if several rows of one patient are meant"
+        refuse_repeats(
+            columns,
+            repeated,
+            example=lambda: keys.filter(keys.is_duplicated())["id"][0],
+            telling=lambda: _telling_columns(source, columns),
+            notes=notes,
         )
+
+
+def refuse_repeats(
+    columns: Columns, repeated: int, *, example: Callable[[], Any], telling: Callable[[], str], notes: Notes
+) -> None:
+    """Notes rows whose id was seen before in the by-key where that is meant.
+
+    Raises:
+        FmfairError: It is not meant: there is no `cluster`.
+    """
+    if columns.cluster is not None:
+        notes.warn(
+            f"sample_id: {plural(repeated, 'row')} with an id of {columns.sample_id!r} seen before in the by-key; "
+            "with cluster= that is taken as meant"
+        )
+        return
+    names = telling()
+    hint = f"add {names} to by=" if names else "remove the repeats"
+    raise FmfairError(
+        f"sample_id: column {columns.sample_id!r} repeats inside a by-key ({plural(repeated, 'repeated row')}, "
+        f"e.g. {example()!r}); {hint}, or give cluster= if several rows of one patient are meant"
+    )
 
 
 def _telling_columns(source: pl.LazyFrame, columns: Columns) -> str:
@@ -228,7 +281,7 @@ def _telling_columns(source: pl.LazyFrame, columns: Columns) -> str:
     return ""
 
 
-def _per_pair(context: pl.DataFrame, by: pl.DataFrame, pairs: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+def per_pair(context: pl.DataFrame, by: pl.DataFrame, pairs: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Group codes once per pair of labels=, whose names become the last by-key, `label`."""
     if "label" in by.columns:
         raise FmfairError("labels= makes the by-key 'label', but by= already holds a column of that name")
@@ -238,7 +291,7 @@ def _per_pair(context: pl.DataFrame, by: pl.DataFrame, pairs: Sequence[str]) -> 
     return pl.concat([context.with_columns(number + i) for i in range(len(pairs))]), keys
 
 
-def _check_zero_weights(context: pl.DataFrame, weight: pl.Series | None, attributes: Sequence[Attribute]) -> None:
+def check_zero_weights(context: pl.DataFrame, weight: pl.Series | None, attributes: Sequence[Attribute]) -> None:
     """A group whose rows all have weight zero would vanish; that is an error that names it."""
     if weight is None or (weight > 0).all():
         return
@@ -252,10 +305,16 @@ def _check_zero_weights(context: pl.DataFrame, weight: pl.Series | None, attribu
     problems.raise_if_any()
 
 
-def _note_constant(frame: pl.DataFrame, by: pl.DataFrame, notes: Notes) -> None:
-    """A gap of 0 between equal scores must not be read as fairness."""
-    score = pl.col("score")
-    flat = frame.group_by("by").agg(constant=score.min() == score.max()).filter("constant").sort("by")["by"]
+def note_constant(ranges: pl.DataFrame, by: pl.DataFrame, notes: Notes) -> None:
+    """A gap of 0 between equal scores must not be read as fairness.
+
+    Args:
+        ranges: The smallest and the largest score, `low` and `high`, of every by-key, or of parts of it.
+        by: The by-keys.
+        notes: Says in which by-keys all scores are equal.
+    """
+    ranges = ranges.group_by("by").agg(pl.col("low").min(), pl.col("high").max())
+    flat = ranges.filter(pl.col("low") == pl.col("high")).sort("by")["by"]
     if flat.is_empty():
         return
     where = ""
@@ -268,11 +327,14 @@ def _note_constant(frame: pl.DataFrame, by: pl.DataFrame, notes: Notes) -> None:
     )
 
 
-def _note_missing_groups(frame: pl.DataFrame, attributes: Sequence[Attribute], options: Options, notes: Notes) -> None:
+def note_missing_groups(
+    frame: pl.DataFrame, attributes: Sequence[Attribute], options: Options, notes: Notes, tally: Tally = EACH
+) -> None:
+    """Says how many rows have an attribute missing, where those are left out."""
     if options.missing_groups == "keep":
         return
     for attribute in attributes:
-        missing = frame[attribute.column].null_count()
+        missing = tally.count(frame[attribute.column].is_null())
         if missing:
             notes.warn(
                 f"{attribute.name}: {plural(missing, 'row')} with a missing value left out for this attribute "
