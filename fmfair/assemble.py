@@ -10,6 +10,7 @@ from fmfair.columns import GAPS, GROUPS, OVERALL
 from fmfair.errors import FmfairError, listing, plural
 from fmfair.gaps import compare
 from fmfair.groupings import Grouping, groupings, join_parts
+from fmfair.metrics.metric import Metric
 from fmfair.notes import Notes
 from fmfair.options import Options
 from fmfair.samples import Cohort
@@ -18,9 +19,17 @@ from fmfair.summary import summarise
 # Measures the cells of groupings: groupings and the cells to list of each -> the long table of `measures.long_table`.
 Measure = Callable[[Sequence[Grouping], Sequence[pl.DataFrame]], pl.DataFrame]
 
+# Compares the groups: group values, the values on all rows, metrics, least groups -> the table of `gaps.compare`.
+Compare = Callable[[pl.DataFrame, pl.DataFrame, Sequence[Metric], int], pl.DataFrame]
+
 
 def build_frames(
-    samples: Cohort, options: Options, notes: Notes, task: str, measure: Measure
+    samples: Cohort,
+    options: Options,
+    notes: Notes,
+    task: str,
+    measure: Measure,
+    compare: Compare = compare,
 ) -> dict[str, pl.DataFrame]:
     """The result frames as the report shows them: disaggregate, then compare."""
     divided = groupings(samples.attributes, options.intersections)

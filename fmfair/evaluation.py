@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import polars as pl
 
 from fmfair import readers
 from fmfair.assemble import Measure, build_frames
+from fmfair.database.place import Place, wants_database
 from fmfair.errors import FmfairError
 from fmfair.groupings import Grouping
 from fmfair.join import join_metadata
@@ -51,6 +53,9 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
     missing_groups: str = "drop",
     missing_values: Sequence[str] = (),
     conventions: str = "standard",
+    engine: str = "auto",
+    memory_limit: str | None = None,
+    temp_dir: str | os.PathLike[str] | None = None,
 ) -> Report:
     """Evaluate a classifier on groups of patients.
 
@@ -91,6 +96,11 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
         missing_groups: `"drop"` leaves rows with a missing attribute out of that attribute, `"keep"` shows them.
         missing_values: Texts that mean missing, such as `["NA", "unknown"]`.
         conventions: `"standard"`, or `"fairmedfm"` for the numbers of the published package.
+        engine: `"polars"`, `"duckdb"` (rows stay on disk: Parquet is read where it lies, anything else is written to
+            a temporary Parquet file first), or `"auto"`: DuckDB for Parquet files that would need more than half of
+            the memory, Polars for all else. Both give the same numbers; `report.metadata["engine"]` says which ran.
+        memory_limit: What DuckDB may hold in memory, such as `"4GB"`; beyond it data are spilled to disk.
+        temp_dir: Where DuckDB spills to, and temporary files are put; the system's folder where left out.
 
     Returns:
         A report with the frames `summary`, `groups`, `gaps` and `overall`, and the notes.
@@ -125,6 +135,7 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
         missing_groups=missing_groups,
         missing_values=missing_values,
         conventions=conventions,
+        engine=engine,
     )
     given = {
         "y_true": y_true,
@@ -139,13 +150,16 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
         "weight": weight,
         "bins": bins,
     }
+    place = Place(memory_limit, temp_dir)
     notes = Notes()
-    source = read_source(frame, metadata, on, notes)
-    columns = find_columns(readers.schema(source), given, notes)
-    table = readers.collect(source, columns.needed)
+    if wants_database(frame, metadata, given, options, place):
+        return _in_database(frame, metadata, on, given, options, notes, place)
+    lazy = read_source(frame, metadata, on, notes)
+    columns = find_columns(readers.schema(lazy), given, notes)
+    table = readers.collect(lazy, columns.needed)
     if columns.long:
         table, columns = widen(table, columns)
-    samples = classification_samples(table, source, columns, options, notes)
+    samples = classification_samples(table, lazy, columns, options, notes)
     return report_of(samples, columns, options, notes)
 
 
@@ -172,9 +186,36 @@ def report_of(samples: Samples, columns: Columns, options: Options, notes: Notes
     return make_report("classification", samples, columns, options, notes, measure)
 
 
+def _in_database(
+    frame: Any,
+    metadata: Any,
+    on: str | tuple[str, str] | None,
+    given: Mapping[str, Any],
+    options: Options,
+    notes: Notes,
+    place: Place,
+) -> Report:
+    """The report of a classification whose rows stay in files and in DuckDB."""
+    from fmfair.database.connection import open_database
+    from fmfair.database.engine import DatabaseEngine
+    from fmfair.database.outcomes import Table
+    from fmfair.database.samples import stored_samples
+    from fmfair.database.source import load, open_source
+
+    source = open_source(frame, metadata, on, notes)
+    columns = find_columns(source.schema, given, notes)
+    with open_database(memory_limit=place.memory_limit, temp_dir=place.temp_dir) as database:
+        names = load(source, columns.needed, database)
+        samples = stored_samples(Table(database, source.schema, columns, names, options, notes))
+        engine = DatabaseEngine(database, samples, options, notes)
+        frames = build_frames(samples, options, notes, "classification", engine.measure, engine.compare)
+    facts = describe("classification", samples, columns, options, "duckdb")
+    return Report(**frames, notes=tuple(notes), metadata=facts)
+
+
 def make_report(
     task: str, samples: Samples, columns: Columns, options: Options, notes: Notes, measure: Measure
 ) -> Report:
     """The report of either task, from the samples and what measures their cells."""
     frames = build_frames(samples, options, notes, task, measure)
-    return Report(**frames, notes=tuple(notes), metadata=describe(task, samples, columns, options))
+    return Report(**frames, notes=tuple(notes), metadata=describe(task, samples, columns, options, "polars"))

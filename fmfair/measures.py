@@ -20,6 +20,7 @@ from fmfair.metrics.formula import to_expr
 from fmfair.metrics.metric import NOT_A_PROBABILITY, Metric
 from fmfair.notes import Notes
 from fmfair.options import Options, as_number
+from fmfair.said import note_one_sided, wanted_thresholds
 from fmfair.samples import Samples
 from fmfair.score_bins import bin_table, binned_rows, compressed
 from fmfair.thresholds import threshold_table, undefined_thresholds
@@ -101,7 +102,7 @@ class Engine:
             cells.append(stats.with_columns(number))
             confusions.append(confusion.with_columns(number))
             if grouping == Grouping():
-                self._note_one_sided(confusion)
+                note_one_sided(confusion, self.n_by, self.notes)
         return Measured(pl.concat(cells, how="diagonal"), pl.concat(confusions))
 
     def _one(self, grouping: Grouping, wanted: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -123,21 +124,6 @@ class Engine:
         confusion = pl.concat([c.with_columns(counts) for c in confusions])
         return stats, confusion
 
-    def _note_one_sided(self, confusion: pl.DataFrame) -> None:
-        """Says at which cuts everybody is called the same, so that every rate is 0 or 1 and every gap 0."""
-        called, passed = pl.col("tp") + pl.col("fp"), pl.col("fn") + pl.col("tn")
-        for which, others, some in (("no", called, passed), ("every", passed, called)):
-            alike = confusion.filter((others == 0) & (some > 0))
-            if alike.height:
-                cuts = pl.coalesce(pl.format("threshold {}", pl.col("threshold").round_sig_figs(4)), "threshold_rule")
-                names = alike.select(cuts.unique(maintain_order=True)).to_series().to_list()
-                more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-                where = f" (in {alike['cell'].n_unique()} of {self.n_by} by-keys)" if self.n_by > 1 else ""
-                self.notes.warn(
-                    f"{', '.join(names[:3])}{more}: {which} sample is called positive{where}, so that gaps of 0 say "
-                    "nothing"
-                )
-
     def _blocks(self, grouping: Grouping, ranks: Ranks | None) -> Blocks:
         assert ranks is not None
         return make_blocks(self.frame, grouping, ranks, self.n_by)
@@ -152,15 +138,12 @@ class Engine:
         return self._tuned[key]
 
     def _threshold_table(self, scope: Grouping) -> pl.DataFrame:
-        wanted, scale = self.options.thresholds, self.samples.scale
-        if not wanted and "pred" in self.frame.columns:
-            return undefined_thresholds(0, 0.5)  # decisions stand in for thresholds
-        if not wanted and scale is not None and not scale.is_probability:
-            return undefined_thresholds(self.n_by, 0.5)
-        wanted = wanted or self.options.conventions.thresholds
+        decided, scale = "pred" in self.frame.columns, self.samples.scale
+        wanted = wanted_thresholds(self.options, scale, decided=decided, notes=self.notes)
+        if not wanted:
+            # Decisions stand in for thresholds; scores that are no probabilities have an undefined one.
+            return undefined_thresholds(0 if decided else self.n_by, 0.5)
         rules = [w for w in wanted if isinstance(w, str) and as_number(w) is None]
-        for rule in rules:
-            self.notes.say(f"threshold {rule}: tuned on these labels, so the rates at it are optimistic")
         assert self.cutting is not None
         # Numbers need no search, and so no blocks.
         blocks = self._blocks(scope, self.cutting) if rules else Blocks(_NO_BLOCKS, self.cutting)

@@ -9,11 +9,12 @@ from fmfair.roles import Columns
 from fmfair.samples import Cohort
 
 
-def describe(task: str, samples: Cohort, columns: Columns, options: Options) -> dict[str, Any]:
+def describe(task: str, samples: Cohort, columns: Columns, options: Options, engine: str) -> dict[str, Any]:
     """The report's metadata, of plain values only."""
     intersections = options.intersections
     facts: dict[str, Any] = {
         "task": task,
+        "engine": engine,
         "conventions": options.conventions.name,
         "n_samples": samples.n,
         "attributes": [a.name for a in samples.attributes],

@@ -26,6 +26,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "missing_scores": ("raise", "drop"),
     "missing_labels": ("drop", "raise"),
     "missing_groups": ("drop", "keep"),
+    "engine": ("auto", "polars", "duckdb"),
 }
 
 
@@ -47,6 +48,7 @@ class Options:
     missing_groups: str = "drop"
     missing_values: tuple[str, ...] = ()
     conventions: Conventions = STANDARD
+    engine: str = "auto"
 
 
 def check_options(

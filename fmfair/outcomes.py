@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -66,7 +66,7 @@ def read_outcomes(
     if by_name:
         scale = _scale(rows, score_names, names, options, notes)
         rows = rows.with_columns(_scored(score_names, position, scale, options)).drop(score_names)
-        _note_two_valued(rows["score"], notes)
+        note_two_valued(_few_distinct(rows["score"]), notes)
         if scale.is_probability:
             exact = scale.has_logit and not options.conventions.rank_on_probability
             loss = bce_logit_rows(pl.col("y"), pl.col("score")) if exact else bce_rows(pl.col("y"), pl.col("prob"))
@@ -82,18 +82,28 @@ def weights(table: pl.DataFrame, column: str | None, options: Options) -> pl.Ser
     """
     if column is None:
         return None
-    if options.conventions.strict_input:
-        raise FmfairError("weights are not part of the FairMedFM conventions; leave out weight= or use 'standard'")
+    check_weights_taken(options)
     values = scores.as_float(table[column], column, "weight").alias("weight")
     bad = ~(values.is_finite() & (values >= 0)).fill_null(False)
-    if bad.any():
-        raise FmfairError(
-            f"weight: column {column!r} has {plural(int(bad.sum()), 'weight')} that are negative, missing or infinite "
-            f"({rows_at(bad.arg_true().to_list())}); weights are 0 (row left out) or more"
-        )
-    if not math.isfinite(float(values.sum())):
-        raise FmfairError(f"weight: the weights in column {column!r} are too large to be added up; divide them all")
+    refuse_weights(column, int(bad.sum()), lambda: rows_at(bad.arg_true().to_list()), float(values.sum()))
     return values
+
+
+def check_weights_taken(options: Options) -> None:
+    """Raises where the conventions know no weights."""
+    if options.conventions.strict_input:
+        raise FmfairError("weights are not part of the FairMedFM conventions; leave out weight= or use 'standard'")
+
+
+def refuse_weights(column: str, bad: int, where: Callable[[], str], total: float) -> None:
+    """Raises where weights are negative, missing or infinite, or too large to be added up."""
+    if bad:
+        raise FmfairError(
+            f"weight: column {column!r} has {plural(bad, 'weight')} that are negative, missing or infinite "
+            f"({where()}); weights are 0 (row left out) or more"
+        )
+    if not math.isfinite(total):
+        raise FmfairError(f"weight: the weights in column {column!r} are too large to be added up; divide them all")
 
 
 def _single(
@@ -200,9 +210,13 @@ def _scored(score_names: list[str], position: int, scale: ScoreScale, options: O
     return scores.one_column(score_names[0] if score_names else None, scale, by_probability)
 
 
-def _note_two_valued(score: pl.Series, notes: Notes) -> None:
+def _few_distinct(score: pl.Series) -> int:
+    """How many distinct scores there are; exact where they are few."""
     distinct = score.head(1000).n_unique()
-    if distinct <= 2:
-        distinct = score.n_unique()
+    return distinct if distinct > 2 else score.n_unique()
+
+
+def note_two_valued(distinct: int, notes: Notes) -> None:
+    """Says that scores with two distinct values look like decisions."""
     if distinct == 2:
         notes.say("y_score takes only two values: these look like decisions, and AUC is that of one operating point")

@@ -9,15 +9,13 @@ table, so that no name of theirs can clash with one of these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
-from typing import Any, Protocol
+from typing import Protocol
 
 import polars as pl
-import polars.selectors as cs
 
 from fmfair import scores
 from fmfair.attributes import Attribute, check_bins, encode
@@ -26,12 +24,10 @@ from fmfair.errors import FmfairError, Problems, listing, plural, rows_at
 from fmfair.notes import Notes
 from fmfair.options import Options
 from fmfair.outcomes import read_outcomes, weights
+from fmfair.repeats import check_repeats
 from fmfair.roles import Columns
 from fmfair.scores import ScoreScale
 from fmfair.tally import EACH, Tally
-
-# Columns that are tried, alone and in pairs, when an error looks for those that tell repeated rows apart.
-MAX_TRIED = 12
 
 
 class Cohort(Protocol):
@@ -166,7 +162,7 @@ def _context(
     check_bins(options.bins, columns.attributes)
     by, numbers = by_keys(table, columns.by)
     if not options.conventions.strict_input:
-        _check_repeats(table, source, columns, numbers, notes)
+        check_repeats(table, source, columns, numbers, notes)
     attributes, codes = encoded(table, columns.attributes, options, notes)
     return pl.DataFrame([numbers, *codes]), by, attributes
 
@@ -216,69 +212,6 @@ def by_keys(table: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, pl.Se
     numbered = keys.with_row_index("by")
     joined = rows.join(numbered, on=rows.columns, how="left", nulls_equal=True, maintain_order="left")
     return pl.DataFrame({name: keys[f"k{i}"] for i, name in enumerate(by)}), joined["by"].cast(pl.UInt32)
-
-
-def _check_repeats(
-    table: pl.DataFrame, source: pl.LazyFrame, columns: Columns, numbers: pl.Series, notes: Notes
-) -> None:
-    """A sample may occur once per by-key; otherwise rows of several models are pooled without anybody noticing."""
-    if columns.sample_id is None:
-        return
-    ids = table[columns.sample_id]
-    if ids.dtype.is_nested() or ids.dtype == pl.Object:
-        raise FmfairError(
-            f"sample_id: column {columns.sample_id!r} has the type {ids.dtype}; an id must be a number, text or date"
-        )
-    keys = pl.DataFrame([numbers, ids.alias("id")]).drop_nulls("id")
-    # With one by-key the ids alone are told apart sooner.
-    repeated = keys.height - (keys["id"].n_unique() if not columns.by else keys.n_unique())
-    if repeated:
-        refuse_repeats(
-            columns,
-            repeated,
-            example=lambda: keys.filter(keys.is_duplicated())["id"][0],
-            telling=lambda: _telling_columns(source, columns),
-            notes=notes,
-        )
-
-
-def refuse_repeats(
-    columns: Columns, repeated: int, *, example: Callable[[], Any], telling: Callable[[], str], notes: Notes
-) -> None:
-    """Notes rows whose id was seen before in the by-key where that is meant.
-
-    Raises:
-        FmfairError: It is not meant: there is no `cluster`.
-    """
-    if columns.cluster is not None:
-        notes.warn(
-            f"sample_id: {plural(repeated, 'row')} with an id of {columns.sample_id!r} seen before in the by-key; "
-            "with cluster= that is taken as meant"
-        )
-        return
-    names = telling()
-    hint = f"add {names} to by=" if names else "remove the repeats"
-    raise FmfairError(
-        f"sample_id: column {columns.sample_id!r} repeats inside a by-key ({plural(repeated, 'repeated row')}, "
-        f"e.g. {example()!r}); {hint}, or give cluster= if several rows of one patient are meant"
-    )
-
-
-def _telling_columns(source: pl.LazyFrame, columns: Columns) -> str:
-    """Columns not used so far, or pairs of them, that make every row different beside the id and the by-keys."""
-    known = {str(columns.sample_id), *columns.by}
-    schema = source.collect_schema()
-    free = [n for n, t in schema.items() if n not in columns.needed and not t.is_nested() and not t.is_float()]
-    for size in (1, 2):
-        tried = list(combinations(free[:MAX_TRIED], size))
-        if not tried:
-            break
-        distinct = [pl.struct(cs.by_name(*known, *names)).n_unique() for names in tried]
-        counts = source.select(pl.len().alias("n"), *(d.alias(f"k{i}") for i, d in enumerate(distinct))).collect()
-        telling = [names for i, names in enumerate(tried) if counts[f"k{i}"][0] == counts["n"][0]]
-        if telling:
-            return " or ".join(" and ".join(repr(n) for n in names) for names in telling[:3])
-    return ""
 
 
 def per_pair(context: pl.DataFrame, by: pl.DataFrame, pairs: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -46,7 +46,7 @@ def threshold_table(
         if number is None and isinstance(item, str):
             part = _tuned(item, blocks, by.height, conventions)
         else:
-            values = _per_by_key(item, by) if isinstance(item, Mapping) else [number] * by.height
+            values = per_by_key(item, by) if isinstance(item, Mapping) else [number] * by.height
             part = _given(values, blocks, conventions)
         parts.append(part.with_columns(t=pl.lit(t, pl.UInt32)))
     return pl.concat(parts).with_columns(by=pl.col("by").cast(pl.UInt32))
@@ -64,7 +64,12 @@ def undefined_thresholds(n_by: int, value: float) -> pl.DataFrame:
     )
 
 
-def _per_by_key(mapping: Mapping[Any, float], by: pl.DataFrame) -> list[float | None]:
+def per_by_key(mapping: Mapping[Any, float], by: pl.DataFrame) -> list[float | None]:
+    """The number of every by-key in order.
+
+    Raises:
+        FmfairError: A by-key is lacking, a key does not occur, or a value is not a number.
+    """
     if not by.width:
         raise FmfairError("thresholds: a mapping from by-key to number needs by=")
     keys = [row if by.width > 1 else row[0] for row in by.iter_rows()]

@@ -1,0 +1,139 @@
+"""The connection to DuckDB. No other module imports duckdb."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from fmfair.errors import FmfairError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from duckdb import DuckDBPyConnection
+
+# What a name of ours may be called while a frame is handed over.
+_INCOMING = "fmfair_incoming"
+
+
+def quoted(name: str) -> str:
+    """A name as an identifier, whatever characters it has.
+
+    Examples:
+        >>> quoted('a"b')
+        '"a""b"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+class Database:
+    """A DuckDB connection, with the few things that are done with it.
+
+    Attributes:
+        connection: The connection.
+        folder: Where files of one evaluation may be put; removed with the database.
+    """
+
+    def __init__(self, connection: DuckDBPyConnection, folder: Path) -> None:
+        self.connection = connection
+        self.folder = folder
+
+    def run(self, statement: str, parameters: Sequence[Any] = ()) -> None:
+        """Run statements; values are bound as parameters, never written into the text."""
+        with _plain():
+            self.connection.execute(statement, list(parameters) or None)
+
+    def fetch(self, query: str, parameters: Sequence[Any] = ()) -> pl.DataFrame:
+        """The result of a query, which must be small."""
+        with _plain():
+            table = self.connection.execute(query, list(parameters) or None).to_arrow_table()
+        found = pl.from_arrow(table)
+        assert isinstance(found, pl.DataFrame)
+        return found
+
+    def script(self, name: str) -> None:
+        """Run a file of `fmfair.sql`."""
+        self.run((files("fmfair.sql") / f"{name}.sql").read_text(encoding="utf-8"))
+
+    def put(self, name: str, frame: pl.DataFrame) -> None:
+        """Make a small frame a table."""
+        with _plain():
+            self.connection.register(_INCOMING, frame.to_arrow())
+            self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {quoted(name)} AS FROM {_INCOMING}")
+            self.connection.unregister(_INCOMING)
+
+    def set(self, variables: Mapping[str, Any]) -> None:
+        """Set variables that the files of `fmfair.sql` read."""
+        for name, value in variables.items():
+            self.run(f"SET VARIABLE {quoted(name)} = $1", [value])
+
+
+@contextmanager
+def open_database(
+    *, memory_limit: str | None = None, temp_dir: str | os.PathLike[str] | None = None, threads: int | None = None
+) -> Iterator[Database]:
+    """A database of its own, in memory, which spills to a folder that goes with it.
+
+    Args:
+        memory_limit: What the database may hold in memory, such as `"4GB"`; None for DuckDB's own limit.
+        temp_dir: Where the folder for spilled data is made; None for the system's.
+        threads: How many threads it may use; None for all cores.
+
+    Raises:
+        FmfairError: The limit is not understood, or the folder cannot be made.
+    """
+    import duckdb
+
+    try:
+        if temp_dir is not None:
+            Path(temp_dir).mkdir(parents=True, exist_ok=True)
+        spill = tempfile.TemporaryDirectory(prefix="fmfair-", dir=temp_dir)
+    except OSError as error:
+        raise FmfairError(f"temp_dir={str(temp_dir)!r}: {error.strerror or error}") from None
+    with spill as folder, duckdb.connect() as connection:
+        # A progress bar of DuckDB's own would be printed among the program's output.
+        connection.execute("SET enable_progress_bar = false")
+        connection.execute("SET temp_directory = $1", [str(Path(folder) / "spilled")])
+        if memory_limit is not None:
+            _limit(connection, memory_limit)
+        if threads is not None:
+            connection.execute("SET threads = $1", [threads])
+        yield Database(connection, Path(folder))
+
+
+def _limit(connection: DuckDBPyConnection, memory_limit: object) -> None:
+    import duckdb
+
+    try:
+        connection.execute("SET memory_limit = $1", [memory_limit])
+    except duckdb.Error:
+        raise FmfairError(
+            f"memory_limit={memory_limit!r} is not an amount of memory; write for example '4GB'"
+        ) from None
+
+
+@contextmanager
+def _plain() -> Iterator[None]:
+    """DuckDB's errors as one readable line."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        raise FmfairError(
+            "DuckDB ran out of memory; give it more with memory_limit=, or a temp_dir= with more space "
+            f"({_first_line(error)})"
+        ) from error
+    except duckdb.Error as error:
+        raise FmfairError(f"DuckDB: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]

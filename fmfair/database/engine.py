@@ -1,0 +1,181 @@
+"""The engine in DuckDB: measures groupings and compares groups by running the files of `fmfair.sql`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+import polars as pl
+
+from fmfair.database.connection import Database
+from fmfair.database.samples import StoredSamples
+from fmfair.gaps import COLUMNS, KEY
+from fmfair.groupings import Grouping
+from fmfair.metrics.metric import NOT_A_PROBABILITY, Metric
+from fmfair.metrics.to_sql import requested_table
+from fmfair.notes import Notes
+from fmfair.options import Options, Threshold, as_number
+from fmfair.said import note_one_sided, wanted_thresholds
+from fmfair.thresholds import FIXED, per_by_key
+
+# The files that measure, in order; those of the second line are run for one grouping after another.
+_ONCE = ("score_bins", "thresholds", "confusion", "calibration")
+_PER_GROUPING: Mapping[str, str] = MappingProxyType({"ranking": "ranked", "fit": "fitted"})
+_LAST = ("rates", "reasons", "measured")
+
+# What the table `measured` calls the columns of `measures.long_table`, and the types that these have.
+_LONG: Mapping[str, tuple[str, pl.DataType]] = MappingProxyType(
+    {
+        "grouping": ("grouping", pl.UInt32()),
+        "cell": ("local", pl.UInt64()),
+        "order": ("position", pl.UInt16()),
+        "metric": ("metric", pl.String()),
+        "t": ("t", pl.UInt32()),
+        "threshold": ("threshold", pl.Float64()),
+        "threshold_rule": ("threshold_rule", pl.String()),
+        "value": ("value", pl.Float64()),
+        "n": ("n", pl.Int64()),
+        "n_pos": ("n_pos", pl.Int64()),
+        "weight": ("weight", pl.Float64()),
+        "denominator": ("denominator", pl.Int64()),
+        "note": ("note", pl.String()),
+    }
+)
+_WANTED: Mapping[str, pl.DataType] = MappingProxyType(
+    {"t": pl.Int32(), "rule": pl.String(), "by": pl.Int32(), "threshold": pl.Float64()}
+)
+
+
+class DatabaseEngine:
+    """Measures the samples in the view `samples` of a database."""
+
+    def __init__(self, database: Database, samples: StoredSamples, options: Options, notes: Notes) -> None:
+        self.database = database
+        self.samples = samples
+        self.options = options
+        self.notes = notes
+
+    def measure(self, groupings: Sequence[Grouping], listed: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        """The long table of `measures.long_table`; `listed` are the cells to list for each grouping."""
+        cells = self._numbered(groupings, listed)
+        self._put_inputs(groupings, cells)
+        for name in ("metrics", "blocks", *_ONCE):
+            self.database.script(name)
+            if name == "thresholds" and self._undefined_default:
+                self._put_undefined(cells)
+        for name, table in _PER_GROUPING.items():
+            self._collect(name, table, len(groupings))
+        for name in _LAST:
+            self.database.script(name)
+        whole = cells.filter(pl.col("grouping") == groupings.index(Grouping())).select("cell")
+        confusion = self.database.fetch("FROM confusion ORDER BY cell, t").join(whole, on="cell", how="semi")
+        note_one_sided(confusion, self.samples.by.height, self.notes)
+        found = self.database.fetch("FROM measured ORDER BY cell, position, t")
+        found = found.join(cells, on="cell", how="left", maintain_order="left")
+        return found.select(pl.col(ours).cast(dtype).alias(name) for name, (ours, dtype) in _LONG.items())
+
+    def compare(
+        self, groups: pl.DataFrame, overall: pl.DataFrame, metrics: Sequence[Metric], least_for_worst: int = 1
+    ) -> pl.DataFrame:
+        """The table of `gaps.compare`."""
+        place = [pl.col(name).alias("position" if name == "order" else name) for name in KEY]
+        ordered = groups.with_row_index("cell_order").select(*place, "cell_order", "group", "value", "in_gaps", "note")
+        self.database.put("group_values", ordered)
+        self.database.put("whole_values", overall.select(*place, "value"))
+        self.database.put("requested", requested_table(metrics))
+        self.database.set({"least_for_worst": least_for_worst})
+        self.database.script("gaps")
+        found = self.database.fetch("FROM compared")
+        return found.select(pl.col(name).cast(_COMPARED.get(name, found.schema[name])) for name in COLUMNS)
+
+    def _numbered(self, groupings: Sequence[Grouping], listed: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        """The cells of all groupings: `cell` (numbered through), `grouping`, `local`, `by` and `scope`."""
+        parts = [
+            cells.select(pl.lit(i, pl.Int32).alias("grouping"), pl.col("cell").alias("local"), pl.col("by"))
+            for i, cells in enumerate(listed)
+        ]
+        cells = pl.concat(parts).with_row_index("cell").with_columns(pl.col("cell", "by").cast(pl.Int32))
+        whole_of = pl.Series([groupings.index(self._scope(g)) for g in groupings], dtype=pl.Int32)
+        cells = cells.with_columns(whole_of.gather(cells["grouping"]).alias("whole"))
+        wholes = cells.select(pl.col("grouping").alias("whole"), "by", pl.col("cell").alias("scope"))
+        return cells.join(wholes, on=["whole", "by"], how="left", maintain_order="left").drop("whole")
+
+    def _scope(self, grouping: Grouping) -> Grouping:
+        """The grouping of all rows on which the thresholds of a grouping are tuned."""
+        per_attribute = self.options.conventions.threshold_per_attribute
+        return grouping.all_rows(self.samples.incomplete) if per_attribute else Grouping()
+
+    def _put_inputs(self, groupings: Sequence[Grouping], cells: pl.DataFrame) -> None:
+        """The input tables and variables of the SQL files, but for `samples`."""
+        scale, conventions = self.samples.scale, self.options.conventions
+        profiles = self.samples.seen.with_row_index("profile")
+        members = [
+            profiles.select("profile", g.cell().alias("local"), pl.lit(i, pl.Int32).alias("grouping")).drop_nulls()
+            for i, g in enumerate(groupings)
+        ]
+        numbered = pl.concat(members).join(cells, on=["grouping", "local"], how="inner", maintain_order="left")
+        self.database.put("members", numbered.select(pl.col("profile", "grouping", "cell").cast(pl.Int32)))
+        self.database.put("cells", cells.select("cell", "grouping", "by", "scope"))
+        self.database.put("wanted", pl.DataFrame(list(self._wanted()), _WANTED, orient="row"))
+        self.database.put("requested", requested_table(self.options.metrics))
+        self.database.set(
+            {
+                "strict": conventions.strict,
+                "smoothed_f1": conventions.smoothed_f1,
+                "ece_on_group_range": conventions.ece_on_group_range,
+                "weighted": self.samples.weighted,
+                "scored": scale is not None,
+                "probability": scale is not None and scale.is_probability,
+                "decided": self.samples.decided,
+                "grouping": None,
+            }
+        )
+
+    def _wanted(self) -> Iterator[tuple[int, str, int | None, float | None]]:
+        """The rows of the table `wanted`."""
+        scale = self.samples.scale
+        wanted: Sequence[Threshold] = ()
+        if scale is not None and any(m.at_threshold for m in self.options.metrics):
+            wanted = wanted_thresholds(self.options, scale, decided=self.samples.decided, notes=self.notes)
+        for t, item in enumerate(wanted):
+            if isinstance(item, Mapping):
+                for by, value in enumerate(per_by_key(item, self.samples.by)):
+                    yield t, FIXED, by, value
+            else:
+                number = as_number(item)
+                yield t, FIXED if number is not None else str(item), None, number
+
+    @property
+    def _undefined_default(self) -> bool:
+        """Whether the default threshold cannot be had, because the scores are no probabilities."""
+        scale = self.samples.scale
+        return scale is not None and not scale.is_probability and not (self.options.thresholds or self.samples.decided)
+
+    def _put_undefined(self, cells: pl.DataFrame) -> None:
+        """The default threshold of scores that are no probabilities: shown, and undefined."""
+        undefined = (
+            cells.select("scope")
+            .unique()
+            .with_columns(
+                t=pl.lit(0, pl.Int32),
+                threshold=pl.lit(0.5),
+                threshold_rule=pl.lit(FIXED),
+                why=pl.lit(NOT_A_PROBABILITY),
+            )
+        )
+        self.database.put("thresholds", undefined)
+
+    def _collect(self, name: str, table: str, groupings: int) -> None:
+        """Run a file for one grouping after another, so that no sort is larger than the samples."""
+        found = []
+        for grouping in range(groupings):
+            self.database.set({"grouping": grouping})
+            self.database.script(name)
+            found.append(self.database.fetch(f"FROM {table}"))
+        self.database.set({"grouping": None})
+        self.database.put(table, pl.concat(found))
+
+
+_COMPARED: Mapping[str, pl.DataType] = MappingProxyType(
+    {"grouping": pl.UInt32(), "by": pl.UInt32(), "order": pl.UInt16(), "t": pl.UInt32(), "n_groups": pl.Int64()}
+)
