@@ -198,6 +198,7 @@ def _in_database(
     """The report of a classification whose rows stay in files and in DuckDB."""
     from fmfair.database.connection import open_database
     from fmfair.database.engine import DatabaseEngine
+    from fmfair.database.long import widened
     from fmfair.database.outcomes import Table
     from fmfair.database.samples import stored_samples
     from fmfair.database.source import load, open_source
@@ -206,10 +207,11 @@ def _in_database(
     columns = find_columns(source.schema, given, notes)
     with open_database(memory_limit=place.memory_limit, temp_dir=place.temp_dir) as database:
         names = load(source, columns.needed, database)
-        samples = stored_samples(Table(database, source.schema, columns, names, options, notes))
+        table = widened(Table(database, source.schema, columns, names, options, notes))
+        samples = stored_samples(table)
         engine = DatabaseEngine(database, samples, options, notes)
         frames = build_frames(samples, options, notes, "classification", engine.measure, engine.compare)
-    facts = describe("classification", samples, columns, options, "duckdb")
+    facts = describe("classification", samples, table.columns, options, "duckdb")
     return Report(**frames, notes=tuple(notes), metadata=facts)
 
 

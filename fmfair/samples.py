@@ -19,7 +19,6 @@ import polars as pl
 
 from fmfair import scores
 from fmfair.attributes import Attribute, check_bins, encode
-from fmfair.columns import GAPS, GROUPS
 from fmfair.errors import FmfairError, Problems, listing, plural, rows_at
 from fmfair.notes import Notes
 from fmfair.options import Options
@@ -27,7 +26,6 @@ from fmfair.outcomes import read_outcomes, weights
 from fmfair.repeats import check_repeats
 from fmfair.roles import Columns
 from fmfair.scores import ScoreScale
-from fmfair.tally import EACH, Tally
 
 
 class Cohort(Protocol):
@@ -163,24 +161,18 @@ def _context(
     by, numbers = by_keys(table, columns.by)
     if not options.conventions.strict_input:
         check_repeats(table, source, columns, numbers, notes)
-    attributes, codes = encoded(table, columns.attributes, options, notes)
+    attributes, codes = _encoded(table, columns.attributes, options, notes)
     return pl.DataFrame([numbers, *codes]), by, attributes
 
 
-def encoded(
-    table: pl.DataFrame, names: Sequence[str], options: Options, notes: Notes, tally: Tally = EACH
+def _encoded(
+    table: pl.DataFrame, names: Sequence[str], options: Options, notes: Notes
 ) -> tuple[tuple[Attribute, ...], list[pl.Series]]:
-    """The attributes and their group codes; a few columns are encoded at once, and noted in their order.
-
-    Raises:
-        FmfairError: A column cannot name groups; all such columns are reported.
-    """
+    """The attributes and their group codes; a few columns are encoded at once, and noted in their order."""
     said = [Notes() for _ in names]
     problems = Problems()
     with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
-        waiting = [
-            pool.submit(encode, table[name], name, f"g{i}", options, said[i], tally) for i, name in enumerate(names)
-        ]
+        waiting = [pool.submit(encode, table[name], name, f"g{i}", options, said[i]) for i, name in enumerate(names)]
     coded = []
     for future, own in zip(waiting, said, strict=True):
         with problems.collecting():
