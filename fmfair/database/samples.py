@@ -5,16 +5,20 @@ By-keys and attributes are judged on their distinct combinations, the profiles; 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
-from fmfair.attributes import Attribute, check_bins
+from fmfair.attributes import Attribute, check_bins, encode
+from fmfair.database.binned import coded
 from fmfair.database.levels import Levels, check_each
 from fmfair.database.outcomes import Table, check_weights, finite_rows, read_parts, score_samples, store
-from fmfair.errors import FmfairError
+from fmfair.errors import FmfairError, Problems
+from fmfair.notes import Notes
+from fmfair.options import Options
 from fmfair.repeats import refuse_repeats
-from fmfair.samples import by_keys, check_zero_weights, encoded, note_constant, note_missing_groups, per_pair
+from fmfair.samples import by_keys, check_zero_weights, note_constant, note_missing_groups, per_pair
 from fmfair.scores import ScoreScale
 from fmfair.tally import Tally
 
@@ -63,11 +67,12 @@ def stored_samples(table: Table) -> StoredSamples:
     if not int(table.database.fetch("SELECT count(*) FROM (FROM source LIMIT 1)").item()):
         raise FmfairError("the table has no rows")
     check_bins(options.bins, columns.attributes)
+    table, numbers_coded = coded(table)
     profiles = _profiles(table)
     by, numbers = by_keys(profiles.frame, columns.by)
     if not options.conventions.strict_input:
         _check_repeats(table)
-    attributes, codes = encoded(profiles.frame, columns.attributes, options, notes, profiles.tally)
+    attributes, codes = _encoded(profiles, columns.attributes, numbers_coded, options, notes)
     seen = pl.DataFrame([numbers, *codes])
     weight = check_weights(table, profiles)
     parts = read_parts(table)
@@ -84,6 +89,30 @@ def stored_samples(table: Table) -> StoredSamples:
     return StoredSamples(
         by, attributes, seen, facts["rows"], scale, weighted=weight is not None, decided=len(parts[0].judged) > 1
     )
+
+
+def _encoded(
+    profiles: Levels,
+    names: Sequence[str],
+    numbers_coded: Mapping[str, tuple[Attribute, Notes]],
+    options: Options,
+    notes: Notes,
+) -> tuple[tuple[Attribute, ...], list[pl.Series]]:
+    """The attributes and the group codes of every profile."""
+    attributes, codes, problems = [], [], Problems()
+    for i, name in enumerate(names):
+        if name in numbers_coded:
+            attribute, said = numbers_coded[name]
+            attributes.append(attribute)
+            codes.append(profiles.frame[name].alias(attribute.column))
+            notes.take(said)
+            continue
+        with problems.collecting():
+            attribute, own = encode(profiles.frame[name], name, f"g{i}", options, notes, profiles.tally)
+            attributes.append(attribute)
+            codes.append(own)
+    problems.raise_if_any()
+    return tuple(attributes), codes
 
 
 def _profiles(table: Table) -> Levels:
