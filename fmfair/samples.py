@@ -19,6 +19,7 @@ import polars as pl
 
 from fmfair import scores
 from fmfair.attributes import Attribute, check_bins, encode
+from fmfair.columns import GAPS, GROUPS
 from fmfair.errors import FmfairError, Problems, listing, plural, rows_at
 from fmfair.notes import Notes
 from fmfair.options import Options
@@ -26,6 +27,7 @@ from fmfair.outcomes import read_outcomes, weights
 from fmfair.repeats import check_repeats
 from fmfair.roles import Columns
 from fmfair.scores import ScoreScale
+from fmfair.tally import EACH, Tally
 
 
 class Cohort(Protocol):
