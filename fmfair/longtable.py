@@ -22,7 +22,6 @@ def widen(table: pl.DataFrame, columns: Columns) -> tuple[pl.DataFrame, Columns]
     sample = str(columns.sample_id)
     names = attribute_names(table["attribute"], table["group"].dtype)
     others = facts_of(columns)
-    widened = with_attributes(columns, names)
     # Under names of our own, since Polars reads names such as `*` and `^x$` as patterns.
     index = {f"\0i{k}": name for k, name in enumerate([*columns.by, sample])}
     facts = {f"\0f{k}": name for k, name in enumerate(others)}
@@ -36,6 +35,7 @@ def widen(table: pl.DataFrame, columns: Columns) -> tuple[pl.DataFrame, Columns]
     differing = once.filter(once.select(list(index)).is_duplicated())
     if differing.height:
         refuse_differing(differing[list(index)[-1]][0], others)
+    widened = with_attributes(columns, names)
     wide = rows.select(*keys, "group").pivot(on="attribute", on_columns=names, index=list(index), values="group")
     wide = once.join(wide, on=list(index), how="left", nulls_equal=True, maintain_order="left")
     return wide.rename({**index, **facts}), widened
