@@ -26,7 +26,7 @@ COLUMNS = {
 OF_TASK = {
     "cls": (
         *(*COLUMNS["cls"], "thresholds", "metrics", "positive", "ignore", "classes", "score_type"),
-        *("missing_scores", "missing_labels"),
+        *("missing_scores", "missing_labels", "engine", "memory_limit", "temp_dir"),
     ),
     "seg": (*COLUMNS["seg"], "label", "mask_threshold", "mask_type", "empty"),
 }

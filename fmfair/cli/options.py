@@ -67,6 +67,9 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType({
         Option("metrics", "--metrics", "NAME...", "all, or names from fmfair metrics: auc tpr", "texts"),
         Option("missing_scores", "--missing-scores", "raise|drop", "What to do with missing scores; default raise"),
         Option("missing_labels", "--missing-labels", "drop|raise", "What to do with missing labels; default drop"),
+        Option("engine", "--engine", "auto|polars|duckdb", "What computes; auto: duckdb for files beyond memory"),
+        Option("memory_limit", "--memory-limit", "SIZE", "What duckdb may hold in memory before it spills: 4GB"),
+        Option("temp_dir", "--temp-dir", "FOLDER", "Where duckdb spills to; default the system's folder"),
     ),
     "Segmentation": (
         Option("dice", "--dice --dice-col", "COL", "Dice of each sample: dice"),
@@ -109,6 +112,8 @@ fmfair score labels.csv --pair effusion=expert_effusion,nlp_effusion --pair mass
 fmfair score psa.csv --label recurrence --score psa --score-type rank --sensitive race --missing-scores drop
 
 fmfair score "runs/model=*/fold=*/*.parquet" --by model fold --threshold 0.5 best_f1 tpr=0.9 --output results/
+
+fmfair score "nightly/*.parquet" --sensitive sex age_group --engine duckdb --memory-limit 4GB --temp-dir /scratch
 
 fmfair score dice.csv --sensitive sex --format csv
 

@@ -82,8 +82,10 @@ def evaluated(given: Given, flags: Mapping[str, str]) -> Report:
             source = source.with_columns(in_folder(columns.values[role], path) for role in ("pred_mask", "true_mask"))
         report = evaluate_segmentation(source, **arguments)
     else:
-        source = complete_rows(source, given, columns, notes)
+        complete = complete_rows(source, given, columns, notes)
+        # Parquet is handed over as the path that it is, so that it may be read where it lies.
+        as_it_is = complete is source and given["metadata"] is None and readers.parquet_files(path)
         with output.spinner("evaluating", shown=shown):
-            report = evaluate(source, **arguments)
+            report = evaluate(path if as_it_is else complete, **arguments)
     facts = {"input": path} | ({"metadata_table": given["metadata"]} if given["metadata"] else {})
     return replace(report, notes=(*notes, *report.notes), metadata={**report.metadata, **facts})
