@@ -53,7 +53,7 @@ class Database:
     def fetch(self, query: str, parameters: Sequence[Any] = ()) -> pl.DataFrame:
         """The result of a query, which must be small."""
         with _plain():
-            table = self.connection.execute(query, list(parameters) or None).to_arrow_table()
+            table = self.connection.sql(query, params=list(parameters) or None).to_arrow_table()
         found = pl.from_arrow(table)
         assert isinstance(found, pl.DataFrame)
         return found
