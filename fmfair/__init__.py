@@ -21,9 +21,13 @@ if TYPE_CHECKING:
         equalized_odds_score,
         worst_group_auc,
     )
+    from fmfair.counting.count import counts
+    from fmfair.counting.evaluation import evaluate_counts
+    from fmfair.counting.merging import merge_counts
     from fmfair.dice_scalars import dice_gap, dice_skewness, dice_std, equity_scaled_dice, worst_group_dice
     from fmfair.errors import FmfairError
     from fmfair.evaluation import evaluate
+    from fmfair.notebook import connect
     from fmfair.report import Report
     from fmfair.segmentation import evaluate_segmentation
 
@@ -33,6 +37,8 @@ __all__ = [
     "accuracy_gap",
     "auc_gap",
     "bce_gap",
+    "connect",
+    "counts",
     "dice_gap",
     "dice_skewness",
     "dice_std",
@@ -42,7 +48,9 @@ __all__ = [
     "equity_scaled_dice",
     "evaluate",
     "evaluate_arrays",
+    "evaluate_counts",
     "evaluate_segmentation",
+    "merge_counts",
     "metrics",
     "worst_group_auc",
     "worst_group_dice",
@@ -51,11 +59,15 @@ __all__ = [
 # Where the names come from. They are imported when first used, so that `import fmfair` costs next to nothing, also for
 # the command line; the functions on one number live in `dice_scalars` or `class_scalars`, by their names.
 _HOMES = {
+    "connect": "notebook",
     "FmfairError": "errors",
     "Report": "report",
+    "counts": "counting.count",
     "evaluate": "evaluation",
     "evaluate_arrays": "array_api",
+    "evaluate_counts": "counting.evaluation",
     "evaluate_segmentation": "segmentation",
+    "merge_counts": "counting.merging",
 }
 
 

@@ -10,7 +10,6 @@ import polars as pl
 
 from fmfair import readers
 from fmfair.assemble import Measure, build_frames
-from fmfair.database.place import Place, wants_database
 from fmfair.errors import FmfairError
 from fmfair.groupings import Grouping
 from fmfair.join import join_metadata
@@ -18,7 +17,9 @@ from fmfair.longtable import widen
 from fmfair.measures import Engine, long_table
 from fmfair.metadata import describe
 from fmfair.notes import Notes
-from fmfair.options import Bins, Intersections, Options, Threshold, check_options
+from fmfair.options import Bins, Intersections, Options, Threshold
+from fmfair.place import Place, wants_database
+from fmfair.question import Question, asked
 from fmfair.report import Report
 from fmfair.roles import Columns, find_columns
 from fmfair.samples import Samples, classification_samples
@@ -120,7 +121,21 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
         >>> report.summary.select("attribute", "overall-auc", "worst-auc", "auc-gap").rows()
         [('sex', 0.875, 0.75, 0.25)]
     """
-    options = check_options(
+    place = Place(memory_limit, temp_dir)
+    question = asked(
+        frame,
+        metadata,
+        on,
+        y_true=y_true,
+        y_score=y_score,
+        y_pred=y_pred,
+        y_logit=y_logit,
+        attributes=attributes,
+        by=by,
+        labels=labels,
+        sample_id=sample_id,
+        cluster=cluster,
+        weight=weight,
         bins=bins,
         intersections=intersections,
         thresholds=thresholds,
@@ -137,30 +152,24 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
         conventions=conventions,
         engine=engine,
     )
-    given = {
-        "y_true": y_true,
-        "y_score": y_score,
-        "y_pred": y_pred,
-        "y_logit": y_logit,
-        "attributes": attributes,
-        "by": by,
-        "labels": labels,
-        "sample_id": sample_id,
-        "cluster": cluster,
-        "weight": weight,
-        "bins": bins,
-    }
-    place = Place(memory_limit, temp_dir)
+    if wants_database(question, place):
+        from fmfair.in_database import evaluate_in, open_database
+
+        with open_database(place) as database:
+            return evaluate_in(database, question)
+    return _in_polars(question)
+
+
+def _in_polars(question: Question) -> Report:
+    """The report of a table whose needed columns are held in memory."""
     notes = Notes()
-    if wants_database(frame, metadata, given, options, place):
-        return _in_database(frame, metadata, on, given, options, notes, place)
-    lazy = read_source(frame, metadata, on, notes)
-    columns = find_columns(readers.schema(lazy), given, notes)
-    table = readers.collect(lazy, columns.needed)
+    source = read_source(question.frame, question.metadata, question.on, notes)
+    columns = find_columns(readers.schema(source), question.given, notes)
+    table = readers.collect(source, columns.needed)
     if columns.long:
         table, columns = widen(table, columns)
-    samples = classification_samples(table, lazy, columns, options, notes)
-    return report_of(samples, columns, options, notes)
+    samples = classification_samples(table, source, columns, question.options, notes)
+    return report_of(samples, columns, question.options, notes)
 
 
 def read_source(frame: Any, metadata: Any, on: str | tuple[str, str] | None, notes: Notes) -> pl.LazyFrame:
@@ -184,35 +193,6 @@ def report_of(samples: Samples, columns: Columns, options: Options, notes: Notes
         return long_table(measured, options.metrics, probability=probability, scored=scale is not None)
 
     return make_report("classification", samples, columns, options, notes, measure)
-
-
-def _in_database(
-    frame: Any,
-    metadata: Any,
-    on: str | tuple[str, str] | None,
-    given: Mapping[str, Any],
-    options: Options,
-    notes: Notes,
-    place: Place,
-) -> Report:
-    """The report of a classification whose rows stay in files and in DuckDB."""
-    from fmfair.database.connection import open_database
-    from fmfair.database.engine import DatabaseEngine
-    from fmfair.database.long import widened
-    from fmfair.database.outcomes import Table
-    from fmfair.database.samples import stored_samples
-    from fmfair.database.source import load, open_source
-
-    source = open_source(frame, metadata, on, notes)
-    columns = find_columns(source.schema, given, notes)
-    with open_database(memory_limit=place.memory_limit, temp_dir=place.temp_dir) as database:
-        names = load(source, columns.needed, database)
-        table = widened(Table(database, source.schema, columns, names, options, notes))
-        samples = stored_samples(table)
-        engine = DatabaseEngine(database, samples, options, notes)
-        frames = build_frames(samples, options, notes, "classification", engine.measure, engine.compare)
-    facts = describe("classification", samples, table.columns, options, "duckdb")
-    return Report(**frames, notes=tuple(notes), metadata=facts)
 
 
 def make_report(

@@ -16,6 +16,7 @@ SCALARS = (
     "worst_group_auc",
     "accuracy_gap",
     "bce_gap",
+    "connect",
     "ece_gap",
     "equal_opportunity_difference",
     "equalized_odds_score",
@@ -29,9 +30,12 @@ SCALARS = (
 NAMES = {
     "FmfairError",
     "Report",
+    "counts",
     "evaluate",
     "evaluate_arrays",
+    "evaluate_counts",
     "evaluate_segmentation",
+    "merge_counts",
     "metrics",
     *SCALARS,
 }

@@ -69,6 +69,10 @@ class Database:
             self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {quoted(name)} AS FROM {_INCOMING}")
             self.connection.unregister(_INCOMING)
 
+    def put_column(self, name: str, column: str, texts: Sequence[str]) -> None:
+        """Make a list of texts a table of one column."""
+        self.put(name, pl.DataFrame({column: list(texts)}, schema={column: pl.String}))
+
     def set(self, variables: Mapping[str, Any]) -> None:
         """Set variables that the files of `fmfair.sql` read."""
         for name, value in variables.items():

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from fmfair import readers
 from fmfair.errors import FmfairError
 from fmfair.notes import Notes
-from fmfair.options import Options
+from fmfair.question import Question
 from fmfair.roles import find_columns
 
 # What Polars needs at its peak, in sizes of the columns that are read.
@@ -30,25 +28,22 @@ class Place:
     temp_dir: str | os.PathLike[str] | None = None
 
 
-def wants_database(frame: Any, metadata: Any, given: Mapping[str, Any], options: Options, place: Place) -> bool:
+def wants_database(question: Question, place: Place) -> bool:
     """Whether DuckDB evaluates a table: it was asked to, or Parquet files are too large for comfort in memory.
 
     Raises:
         FmfairError: A memory limit or a folder is given for Polars, which takes none.
     """
-    if options.engine == "polars" and (place.memory_limit, place.temp_dir) != (None, None):
+    engine = question.options.engine
+    if engine == "polars" and (place.memory_limit, place.temp_dir) != (None, None):
         raise FmfairError("memory_limit= and temp_dir= are DuckDB's; leave them out, or say engine='duckdb'")
-    if options.engine != "auto":
-        return options.engine == "duckdb"
-    if metadata is not None:
+    if engine != "auto":
+        return engine == "duckdb"
+    files, _ = readers.parquet_files(question.frame) or ((), None)
+    if not files or question.metadata is not None:
         return False
-    files, _ = readers.parquet_files(frame) or ((), None)
-    if not files:
-        return False
-    lazy = readers.scan(frame)
-    needed = find_columns(readers.schema(lazy), given, Notes()).needed
-    rows = sum(_rows(path) for path in files)
-    return rows * len(needed) * WIDTH * PEAK > _memory() / 2
+    needed = find_columns(readers.schema(readers.scan(question.frame)), question.given, Notes()).needed
+    return sum(map(_rows, files)) * len(needed) * WIDTH * PEAK > _memory() / 2
 
 
 def _rows(path: Path) -> int:

@@ -1,0 +1,43 @@
+"""An evaluation whose rows stay in files and in DuckDB."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+from fmfair.assemble import build_frames
+from fmfair.database import connection
+from fmfair.database.connection import Database
+from fmfair.database.engine import DatabaseEngine
+from fmfair.database.long import widened
+from fmfair.database.outcomes import Table
+from fmfair.database.samples import stored_samples
+from fmfair.database.source import load, open_source
+from fmfair.metadata import describe
+from fmfair.notes import Notes
+from fmfair.place import Place
+from fmfair.question import Question
+from fmfair.report import Report
+from fmfair.roles import find_columns
+
+
+def open_database(place: Place) -> AbstractContextManager[Database]:
+    """A database with what it may use."""
+    return connection.open_database(memory_limit=place.memory_limit, temp_dir=place.temp_dir)
+
+
+def evaluate_in(database: Database, question: Question) -> Report:
+    """The report of a classification; the tables that it is made of stay in the database.
+
+    Raises:
+        FmfairError: The input cannot be used.
+    """
+    notes, options = Notes(), question.options
+    source = open_source(question.frame, question.metadata, question.on, notes)
+    columns = find_columns(source.schema, question.given, notes)
+    names = load(source, columns.needed, database)
+    table = widened(Table(database, source.schema, columns, names, options, notes))
+    samples = stored_samples(table)
+    engine = DatabaseEngine(database, samples, options, notes)
+    frames = build_frames(samples, options, notes, "classification", engine.measure, engine.compare)
+    facts = describe("classification", samples, table.columns, options, "duckdb")
+    return Report(**frames, notes=tuple(notes), metadata=facts)
