@@ -16,7 +16,6 @@ SCALARS = (
     "worst_group_auc",
     "accuracy_gap",
     "bce_gap",
-    "connect",
     "ece_gap",
     "equal_opportunity_difference",
     "equalized_odds_score",
@@ -30,6 +29,7 @@ SCALARS = (
 NAMES = {
     "FmfairError",
     "Report",
+    "connect",
     "counts",
     "evaluate",
     "evaluate_arrays",
