@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from fmfair import readers
 from fmfair.evaluation import read_source
 from fmfair.groupings import Grouping, groupings
 from fmfair.measures import Engine
-from fmfair.metrics.metric import Metric
+from fmfair.metrics.to_sql import requested_table
 from fmfair.notes import Notes
 from fmfair.options import Options, as_number, check_options
 from fmfair.roles import find_columns
@@ -113,9 +113,7 @@ class Case:
             .select(pl.col("profile", "grouping", "cell").cast(pl.Int32)),
             "cells": self.cells.select("cell", "grouping", "by", "scope"),
             "wanted": pl.DataFrame(list(self._wanted()), WANTED, orient="row"),
-            "requested": pl.DataFrame(
-                [_request(i, m) for i, m in enumerate(self.options.metrics)], REQUESTED, orient="row"
-            ),
+            "requested": requested_table(self.options.metrics),
         }
 
     def variables(self) -> dict[str, bool | None]:
@@ -157,38 +155,10 @@ SAMPLES: tuple[tuple[str, str, Any, Any], ...] = (
     ("weight", "weight", pl.Float64, 1.0),
 )
 WANTED = {"t": pl.Int32, "rule": pl.String, "by": pl.Int32, "threshold": pl.Float64}
-REQUESTED = {
-    "position": pl.Int32,
-    "metric": pl.String,
-    "kind": pl.String,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "over": pl.String,
-    "corrected": pl.Boolean,
-    "bins": pl.Int32,
-    "norm": pl.String,
-    "strategy": pl.String,
-}
 
 
 def _column(frame: pl.DataFrame, name: str, ours: str, dtype: Any, absent: Any) -> pl.Expr:
     return (pl.col(ours) if ours in frame.columns else pl.lit(absent)).cast(dtype).alias(name)
-
-
-def _request(position: int, metric: Metric) -> dict[str, Any]:
-    """A row of `requested`; the parameters are those that the metric's expression is bound to."""
-    kind = metric.name.partition("(")[0]
-    row: dict[str, Any] = dict.fromkeys(REQUESTED) | {"position": position, "metric": metric.name, "kind": kind}
-    if not isinstance(metric.aggregate, partial):
-        return row
-    values, named = metric.aggregate.args, metric.aggregate.keywords
-    if kind == "partial_auc":
-        return row | {"low": values[0], "high": values[1], **named}
-    if kind == "tpr_at_fpr":
-        return row | {"high": values[0]}
-    quantile = metric.table == "score_blocks"
-    strategy = "quantile" if quantile else "uniform"
-    return row | {"kind": "ece", "bins": metric.n_bins, "norm": values[-1], "strategy": strategy}
 
 
 @contextmanager
