@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from fmfair.errors import FmfairError
 
 PathLike = str | os.PathLike[str]
+
+# Paths are taken from the working folder, and swapped: AT_FDCWD, and RENAME_EXCHANGE or RENAME_SWAP.
+_HERE, _SWAP = -100, 2
 
 
 @contextmanager
@@ -71,10 +76,12 @@ def whole_folder(path: PathLike, foreign: Callable[[Path], list[str]]) -> Iterat
 
 
 def _take_place(new: Path, target: Path) -> None:
-    """Rename a folder over another, which is put back if that fails."""
+    """Rename a folder over another, in one step where the system has one; else the other is put back on failure."""
     if not target.exists():
         new.rename(target)
         return
+    if _exchange(new, target):
+        return  # the old one lies where the new one was, and is removed with it
     old = _beside(target)
     target.rename(old)
     try:
@@ -84,6 +91,17 @@ def _take_place(new: Path, target: Path) -> None:
             old.rename(target)
         raise
     shutil.rmtree(old, ignore_errors=True)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swap two folders in one step of the system; False where it or the file system has no such step."""
+    system: Any = ctypes.CDLL(None) if os.name == "posix" else None
+    paths = os.fsencode(one), os.fsencode(other)
+    if hasattr(system, "renameat2"):  # Linux
+        return bool(system.renameat2(_HERE, paths[0], _HERE, paths[1], _SWAP) == 0)
+    if hasattr(system, "renamex_np"):  # macOS
+        return bool(system.renamex_np(*paths, _SWAP) == 0)
+    return False
 
 
 def _prepared(path: Path) -> Path:
