@@ -55,7 +55,7 @@ SELECT
     fsum(weight * y) AS sum_y,
     fsum(weight * prob) AS sum_p,
     fsum(weight * loss) AS sum_loss,
-    fsum(weight * (prob - y) ** 2) AS sum_brier
+    fsum(weight * ((prob - y) * (prob - y))) AS sum_brier
 FROM guessed
 GROUP BY ALL;
 

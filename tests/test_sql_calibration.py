@@ -13,7 +13,7 @@ from random_tables import tables
 from sql_tables import Case, assert_same, connected, rows, run
 
 METRICS = ["bce", "brier", "observed_expected", "ece", "ece_squared", "ece_rms", "ece(bins=7)"]
-FEW = settings(max_examples=20)
+FEW = settings(max_examples=15)
 SCORES = st.floats(0, 1) | st.sampled_from([k / n for n in (3, 7, 10, 20) for k in range(n + 1)])
 
 
