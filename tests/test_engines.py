@@ -110,6 +110,4 @@ def test_edge_tables(name: str, conventions: str) -> None:
     rules: list[Any] = [0.5, "best_f1"] + ([] if conventions == "fairmedfm" else ["youden", "tpr=0.9", "tnr=0.9", 1.0])
     if conventions == "fairmedfm":
         frame = frame.drop_nulls("y")
-    both(
-        frame, y_true="y", y_score="p", attributes="g", metrics="all", thresholds=rules, conventions=conventions
-    )
+    both(frame, y_true="y", y_score="p", attributes="g", metrics="all", thresholds=rules, conventions=conventions)
