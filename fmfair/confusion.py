@@ -1,24 +1,17 @@
 """Confusion counts: true and false positives and negatives of every cell at every threshold.
 
-A cell's blocks lie next to one another in score order, so that the counts at a threshold are the difference of two
-running sums at a position that a binary search finds. A thousand thresholds cost a thousand searches per cell and no
-further pass over the rows.
+A cell's blocks lie next to one another in score order, so that the counts at a threshold come from a position that
+a binary search finds. A thousand thresholds cost a thousand searches per cell and no further pass over the rows.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from fmfair.blocks import Blocks
 from fmfair.groupings import Grouping
 from fmfair.thresholds import DECIDED, DECIDED_T
-
-Positions: TypeAlias = npt.NDArray[np.intp]
-Numbers: TypeAlias = npt.NDArray[Any]
 
 
 def confusion_at(blocks: Blocks, cells: pl.DataFrame, thresholds: pl.DataFrame) -> pl.DataFrame:
@@ -34,13 +27,10 @@ def confusion_at(blocks: Blocks, cells: pl.DataFrame, thresholds: pl.DataFrame) 
         and `n_pred_pos` (rows called positive); the counts are NULL where the threshold is.
     """
     asked = cells.select("cell", "by").join(thresholds, on="by", how="inner", maintain_order="left_right")
-    n_ranks, keys = np.uint64(blocks.n_ranks), blocks.frame["key"].to_numpy()
-    first = asked["cell"].to_numpy() * n_ranks
-    cut = asked["cut"].fill_null(0).to_numpy()
-    bounds = [np.searchsorted(keys, first + np.minimum(offset, n_ranks)) for offset in (np.uint64(0), cut, n_ranks)]
-    pos_below, pos = _sums(blocks, "pos", *bounds)
-    neg_below, neg = _sums(blocks, "neg", *bounds)
-    rows_below, rows = _sums(blocks, "rows", *bounds)
+    cell, end = asked["cell"].to_numpy(), np.uint64(blocks.n_ranks)
+    cut = np.minimum(asked["cut"].fill_null(0).to_numpy(), end)
+    pos_below, neg_below, rows_below = blocks.below(cell, cut)
+    pos, neg, rows = blocks.below(cell, np.full_like(cut, end))
     counts = {
         "tp": pos - pos_below,
         "fp": neg - neg_below,
@@ -57,19 +47,6 @@ def confusion_at(blocks: Blocks, cells: pl.DataFrame, thresholds: pl.DataFrame) 
         "why",
         *(pl.when(known).then(pl.col(name)).alias(name) for name in counts),
     )
-
-
-def _sums(blocks: Blocks, name: str, start: Positions, at: Positions, end: Positions) -> tuple[Numbers, Numbers]:
-    """Sums of a column over the blocks from `start` up to `at`, and up to `end`, which are left out."""
-    values = blocks.frame[name].to_numpy()
-    if values.dtype.kind == "i":
-        # Whole numbers: the difference of two running sums over all cells is exact.
-        running = np.concatenate([[0], np.cumsum(values)])
-        return running[at] - running[start], running[end] - running[start]
-    # Weights: each cell has its own running sum, so that a large cell costs a small one no digits.
-    within = blocks.by_cell().select(pl.col(name).cum_sum().over("cell")).collect().to_series().to_numpy()
-    running = np.concatenate([[0.0], within])
-    return np.where(at > start, running[at], 0.0), np.where(end > start, running[end], 0.0)
 
 
 def confusion_of_decisions(frame: pl.DataFrame, grouping: Grouping, cells: pl.DataFrame) -> pl.DataFrame:

@@ -1,7 +1,7 @@
 """Measures: from the samples to one row per cell, metric and threshold.
 
-Row-level work happens here once per grouping (a sort, a grouped pass, Newton steps where asked for). What follows is
-arithmetic on counts, for all groupings together.
+Row-level work happens here: one pass that sums up scores and losses per profile and score bin, and once per grouping
+a sort, and Newton steps where asked for. What follows is arithmetic on counts, for all groupings together.
 """
 
 from __future__ import annotations
@@ -12,24 +12,27 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from fmfair.blocks import Blocks, Ranks, add_ranks, make_blocks
+from fmfair.blocks import Blocks, make_blocks
 from fmfair.confusion import confusion_at, confusion_of_decisions
 from fmfair.fit import fit_cells
 from fmfair.groupings import Grouping
+from fmfair.metrics.blocks import CUT
 from fmfair.metrics.formula import to_expr
 from fmfair.metrics.metric import NOT_A_PROBABILITY, Metric
 from fmfair.notes import Notes
 from fmfair.options import Options, as_number
+from fmfair.profiles import find_profiles
+from fmfair.ranks import Ranks, add_ranks
 from fmfair.said import note_one_sided, wanted_thresholds
 from fmfair.samples import Samples
-from fmfair.score_bins import bin_table, binned_rows, compressed
+from fmfair.score_bins import bin_table, binned_rows, profile_sums
 from fmfair.thresholds import threshold_table, undefined_thresholds
 
 # What identifies a measured cell: the grouping (its position in the list) and the cell's number.
 CELL = ("grouping", "cell")
 
-# Samples per bin and finest cell from which sums are made once for all groupings.
-WORTH_ADDING_UP = 8
+# Samples per bin and profile from which sums are made once for all groupings.
+WORTH_ADDING_UP = 2
 
 # Groupings that are measured at once: each holds a few columns as long as the table of samples.
 MAX_AT_ONCE = 4
@@ -66,22 +69,25 @@ class Engine:
         self.cutting: Ranks | None = None
         self._tuned: dict[tuple[str, ...], pl.DataFrame] = {}
         probability = "bce" in self.frame.columns
+        levels = {a.column: len(a.labels) for a in samples.attributes}
+        self.profiles = find_profiles(samples.frame, self.n_by, levels)
         self._calibrated = [m for m in self.metrics if m.table == "bins" and m.aggregate and probability]
         # Without a metric that needs bins there is one table all the same, for the counts.
         numbers = sorted({m.n_bins for m in self._calibrated}) or [1]
         with ThreadPoolExecutor() as pool:
-            binned = {n: pool.submit(binned_rows, self.frame, n, options.conventions) for n in numbers}
+            binned = {n: pool.submit(self._rows_to_add_up, n) for n in numbers}
             if self.scored:
                 self.frame, self.ranking, self.cutting = add_ranks(samples.frame)
-        self._bins = {n: self._fewer(future.result(), n) for n, future in binned.items()}
+        self._bins = {n: rows.result() for n, rows in binned.items()}
 
-    def _fewer(self, rows: pl.DataFrame, n_bins: int) -> pl.DataFrame:
-        """One row per bin and cell of all attributes together, where those are far fewer than the samples."""
-        finest = Grouping(self.samples.attributes)
-        few = finest.size * self.n_by * n_bins * WORTH_ADDING_UP <= rows.height
-        if self.samples.incomplete or "bin" not in rows.columns or not few:
-            return rows
-        return compressed(rows, finest, n_bins)
+    def _rows_to_add_up(self, n_bins: int) -> pl.DataFrame:
+        """One row per bin and profile, where those are fewer than the samples and bins do not depend on the cell."""
+        frame, conventions = self.samples.frame, self.options.conventions
+        few = self.profiles.table.height * n_bins * WORTH_ADDING_UP <= frame.height
+        if few and not conventions.ece_on_group_range:
+            return profile_sums(frame, self.profiles, n_bins, conventions)
+        rows = binned_rows(frame, n_bins, conventions)
+        return rows.with_columns(pl.Series("profile", self.profiles.of_row))
 
     @property
     def _cut(self) -> bool:
@@ -110,8 +116,8 @@ class Engine:
         stats = stats.with_columns(pl.col("n", "n_pos").fill_null(0), pl.col("weight").fill_null(0.0))
         confusions = [_NO_CONFUSION]
         if self.scored:
-            blocks = self._blocks(grouping, self.cutting)
-            ranked = blocks if self.cutting is self.ranking else self._blocks(grouping, self.ranking)
+            blocks = self.blocks(grouping, self.cutting)
+            ranked = blocks if self.cutting is self.ranking else self.blocks(grouping, self.ranking)
             stats = self._ranked(stats, ranked, "blocks")
             stats = self._ranked(stats, blocks, "score_blocks")
             if self._cut:
@@ -124,9 +130,14 @@ class Engine:
         confusion = pl.concat([c.with_columns(counts) for c in confusions])
         return stats, confusion
 
-    def _blocks(self, grouping: Grouping, ranks: Ranks | None) -> Blocks:
+    def blocks(self, grouping: Grouping, ranks: Ranks | None) -> Blocks:
+        """The blocks of a grouping in one of the two orders."""
         assert ranks is not None
-        return make_blocks(self.frame, grouping, ranks, self.n_by)
+        return make_blocks(self.frame, self.profiles, grouping, ranks, self.n_by)
+
+    def _cells(self, grouping: Grouping) -> pl.Series:
+        """The cell of every profile."""
+        return self.profiles.table.select(grouping.cell()).to_series()
 
     def thresholds(self, grouping: Grouping) -> pl.DataFrame:
         """The thresholds for a grouping: the same for all, or tuned on its own rows, as the conventions say."""
@@ -146,14 +157,14 @@ class Engine:
         rules = [w for w in wanted if isinstance(w, str) and as_number(w) is None]
         assert self.cutting is not None
         # Numbers need no search, and so no blocks.
-        blocks = self._blocks(scope, self.cutting) if rules else Blocks(_NO_BLOCKS, self.cutting)
+        blocks = self.blocks(scope, self.cutting) if rules else Blocks(_NO_BLOCKS, self.cutting)
         return threshold_table(wanted, blocks, self.by, self.options.conventions)
 
     def _binned(self, grouping: Grouping) -> pl.DataFrame:
         """The counts of every cell, and the metrics that are sums over score bins."""
         found: pl.DataFrame | None = None
         for n_bins, rows in self._bins.items():
-            table = bin_table(rows, grouping, n_bins)
+            table = bin_table(rows, self._cells(grouping), n_bins)
             aggregates = [m.aggregate().alias(m.name) for m in self._calibrated if m.n_bins == n_bins and m.aggregate]
             counts = [pl.col("n", "n_pos", "weight").sum()] if found is None else []
             sums = [pl.col("sum_p").sum()] if found is None and "sum_p" in table.columns else []
@@ -163,13 +174,15 @@ class Engine:
         return found
 
     def _ranked(self, stats: pl.DataFrame, blocks: Blocks, table: str) -> pl.DataFrame:
-        aggregates = [m.aggregate().alias(m.name) for m in self.metrics if m.table == table and m.aggregate]
-        if not aggregates:
+        metrics = [m for m in self.metrics if m.table == table and m.aggregate]
+        if not metrics:
             return stats
-        frame = blocks.by_cell()
-        if table == "score_blocks":
+        if table == "blocks":
+            frame, known = blocks.steps(), {"cut": CUT}
+        else:
             scores = pl.lit(blocks.ranks.distinct)
-            frame = frame.with_columns(score=scores.gather(pl.col("rank")))
+            frame, known = blocks.by_cell().with_columns(score=scores.gather(pl.col("rank"))), {}
+        aggregates = [m.aggregated(**known).alias(m.name) for m in metrics]
         found = frame.group_by("cell", maintain_order=True).agg(aggregates).collect()
         return stats.join(found, on="cell", how="left", maintain_order="left")
 

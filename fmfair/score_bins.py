@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from fmfair.conventions import Conventions
-from fmfair.groupings import Grouping
 from fmfair.metrics.bins import brier_rows, unit_bin
+from fmfair.profiles import Profiles
+
+Floats: TypeAlias = npt.NDArray[np.float64]
 
 # Slots are counted in an array as long as the largest slot, unless that is far longer than the rows.
 SPARSE, SMALL = 4, 100_000
 
+# Rows that are summed up at once: their values stay close to the processor and are never held for all rows.
+BATCH = 100_000
+
 
 def binned_rows(frame: pl.DataFrame, n_bins: int, conventions: Conventions) -> pl.DataFrame:
-    """What every grouping sums up, computed once: the values of each row (times its weight) and its bin.
+    """What every grouping sums up: the values of each row (times its weight) and its bin.
 
     Args:
         frame: The table of samples; without `bce` (scores that are not probabilities, or decisions alone) there is
@@ -23,60 +31,66 @@ def binned_rows(frame: pl.DataFrame, n_bins: int, conventions: Conventions) -> p
         conventions: Where the bins lie; where that depends on the cell there is no `bin` yet.
 
     Returns:
-        Columns `by`, `g0`, ..., `bin`, `n_pos`, and where at hand `weight` and `sum_y`, `prob`, `sum_p`, `sum_bce`,
-        `sum_brier`.
+        Columns `bin`, `n_pos`, and where at hand `weight` and `sum_y`, `prob`, `sum_p`, `sum_bce`, `sum_brier`.
     """
     y, p = pl.col("y"), pl.col("prob")
-    keys = [pl.col(c) for c in frame.columns if c == "by" or c[0] == "g"]
     weight = [pl.col("weight")] if "weight" in frame.columns else []
     positives = y.cast(pl.Float64).alias("n_pos")
     if "bce" not in frame.columns:
-        return frame.select(*keys, *weight, positives, pl.lit(0, pl.UInt32).alias("bin"))
+        return frame.select(*weight, positives, pl.lit(0, pl.UInt32).alias("bin"))
     number = [] if conventions.ece_on_group_range else [unit_bin(p, n_bins).alias("bin")]
     values = {"sum_p": p, "sum_bce": pl.col("bce"), "sum_brier": brier_rows(y, p)}
     if weight:
         values = {"sum_y": y.cast(pl.Float64), **values}  # without weights that is n_pos
     sums = [(value * weight[0] if weight else value).alias(name) for name, value in values.items()]
-    return frame.select(*keys, *weight, positives, p, *number, *sums)
+    return frame.select(*weight, positives, p, *number, *sums)
 
 
-def compressed(rows: pl.DataFrame, finest: Grouping, n_bins: int) -> pl.DataFrame:
-    """The rows summed up per bin and cell of the intersection of all attributes, for coarser groupings to add up.
+def profile_sums(frame: pl.DataFrame, profiles: Profiles, n_bins: int, conventions: Conventions) -> pl.DataFrame:
+    """The rows summed up per profile and bin, for all groupings to add up.
 
     Args:
-        rows: As from `binned_rows`, with no attribute missing anywhere.
-        finest: The grouping by all attributes.
+        frame: The table of samples.
+        profiles: The profile of each of its rows.
         n_bins: Number of bins.
+        conventions: Where the bins lie, which must not depend on the cell.
 
     Returns:
-        The columns of `rows`, and `n`, the number of rows behind each.
+        The columns of `binned_rows` but `prob`, `profile`, and `n`, the number of rows behind each.
     """
-    table = bin_table(rows, finest, n_bins)
-    kept = [c for c in table.columns if c != "cell" and (c != "weight" or "weight" in rows.columns)]
-    return table.select(*finest.codes(), *kept).with_columns(pl.col("n_pos").cast(pl.Float64))
+    size = profiles.table.height * n_bins
+    sums: dict[str, Floats] = {}
+    step = max(BATCH, SPARSE * size)
+    for start in range(0, frame.height, step):
+        rows = binned_rows(frame.slice(start, step), n_bins, conventions)
+        slot = profiles.of_row[start : start + step].astype(np.intp) * n_bins + rows["bin"].to_numpy()
+        part = _sums(slot, rows.select(_summed_columns(rows)), size)
+        sums = {name: sums[name] + values for name, values in part.items()} if sums else part
+    slot = np.arange(size)
+    return pl.DataFrame({"profile": slot // n_bins, "bin": slot % n_bins, **sums}).filter(pl.col("n") > 0)
 
 
-def bin_table(rows: pl.DataFrame, grouping: Grouping, n_bins: int) -> pl.DataFrame:
+def bin_table(rows: pl.DataFrame, cells: pl.Series, n_bins: int) -> pl.DataFrame:
     """Sums per cell and bin.
 
     Args:
-        rows: As from `binned_rows` or `compressed`.
-        grouping: How the samples are divided.
+        rows: As from `binned_rows` with the `profile` of each, or as from `profile_sums`.
+        cells: The cell of every profile, NULL where it is in none.
         n_bins: Number of bins.
 
     Returns:
         Columns `cell`, `bin`, `n`, `n_pos`, `weight`, and where scores are probabilities `sum_y`, `sum_p`,
         `sum_bce`, `sum_brier`.
     """
-    cells = rows.lazy().with_columns(grouping.cell().alias("cell")).drop_nulls("cell")
+    table = rows.lazy().with_columns(pl.lit(cells).gather(pl.col("profile")).alias("cell")).drop_nulls("cell")
     if "bin" not in rows.columns:
-        cells = cells.with_columns(_range_bin(pl.col("prob"), n_bins).alias("bin"))
-    summed = [c for c in rows.columns if c in ("n", "n_pos", "weight") or c.startswith("sum_")]
-    slots = cells.select((pl.col("cell") * n_bins + pl.col("bin")).cast(pl.Int64).alias("slot"), *summed).collect()
+        table = table.with_columns(_range_bin(pl.col("prob"), n_bins).alias("bin"))
+    summed = _summed_columns(rows)
+    slots = table.select((pl.col("cell") * n_bins + pl.col("bin")).cast(pl.Int64).alias("slot"), *summed).collect()
     weight = "weight" if "weight" in rows.columns else "n"
     known = "sum_y" in rows.columns or "sum_p" not in rows.columns
     positives = [] if known else [pl.col("n_pos").alias("sum_y")]
-    return _summed(slots).select(
+    return _per_slot(slots).select(
         (pl.col("slot") // n_bins).cast(pl.UInt64).alias("cell"),
         (pl.col("slot") % n_bins).cast(pl.UInt32).alias("bin"),
         pl.col("n", "n_pos").cast(pl.Int64),
@@ -86,26 +100,29 @@ def bin_table(rows: pl.DataFrame, grouping: Grouping, n_bins: int) -> pl.DataFra
     )
 
 
-def _summed(rows: pl.DataFrame) -> pl.DataFrame:
-    """Sums of all columns per slot, and the number of rows `n` where it is not among them; empty slots are left out.
+def _summed_columns(rows: pl.DataFrame) -> list[str]:
+    return [c for c in rows.columns if c in ("n", "n_pos", "weight") or c.startswith("sum_")]
 
-    Rows are added in their order, one after another, so that the same table gives the same last digit every time.
-    """
+
+def _per_slot(rows: pl.DataFrame) -> pl.DataFrame:
+    """Sums of all columns per `slot`; empty slots are left out."""
     slot = rows["slot"].to_numpy()
     largest = int(slot.max()) if len(slot) else 0
     if largest <= max(SPARSE * len(slot), SMALL):
-        numbers, position = np.arange(largest + 1), slot
+        numbers = np.arange(largest + 1)
     else:
-        numbers, position = np.unique(slot, return_inverse=True)
-    sums = {
-        # NumPy counts nothing in whole numbers
-        name: np.bincount(position, weights=rows[name].to_numpy(), minlength=len(numbers)).astype(np.float64)
-        for name in rows.columns
-        if name != "slot"
-    }
-    if "n" not in sums:
-        sums["n"] = np.bincount(position, minlength=len(numbers)).astype(np.float64)
-    return pl.DataFrame({"slot": numbers, **sums}).filter(pl.col("n") > 0)
+        numbers, slot = np.unique(slot, return_inverse=True)
+    return pl.DataFrame({"slot": numbers, **_sums(slot, rows.drop("slot"), len(numbers))}).filter(pl.col("n") > 0)
+
+
+def _sums(slot: npt.NDArray[np.intp], rows: pl.DataFrame, size: int) -> dict[str, Floats]:
+    """Sums of all columns per slot, and the number of rows `n` where it is not among them.
+
+    Rows are added in their order, one after another, so that the same table gives the same last digit every time.
+    """
+    # NumPy counts nothing in whole numbers
+    columns: dict[str, Floats | None] = {"n": None, **{c.name: c.to_numpy() for c in rows.iter_columns()}}
+    return {name: np.bincount(slot, v, size).astype(np.float64, copy=False) for name, v in columns.items()}
 
 
 def _range_bin(p: pl.Expr, n_bins: int) -> pl.Expr:

@@ -12,9 +12,11 @@ from lookup import by_group, overall
 
 import fmfair
 from fmfair.attributes import Attribute
-from fmfair.blocks import add_ranks, make_blocks
+from fmfair.blocks import Blocks, make_blocks
 from fmfair.errors import FmfairError
 from fmfair.groupings import Grouping
+from fmfair.profiles import find_profiles
+from fmfair.ranks import add_ranks
 
 SEX = Attribute("sex", "g0", ("F", "M"), declared=False)
 
@@ -27,10 +29,17 @@ def samples(score: list[float], y: list[int], prob: list[float] | None = None, *
 
 def blocks_of(frame: pl.DataFrame, grouping: Grouping | None = None) -> list[tuple[Any, ...]]:
     """Cell, score, positives, negatives and rows of every block, in order."""
-    ranked, ranks, _ = add_ranks(frame)
-    found = make_blocks(ranked, grouping or Grouping((SEX,)), ranks, 1).by_cell().collect()
-    score = ranks.distinct.gather(found["rank"])
+    blocks = made(frame, grouping or Grouping((SEX,)))
+    found = blocks.by_cell().collect()
+    score = blocks.ranks.distinct.gather(found["rank"])
     return found.with_columns(score.alias("score")).select("cell", "score", "pos", "neg", "rows").rows()
+
+
+def made(frame: pl.DataFrame, grouping: Grouping, n_by: int = 1) -> Blocks:
+    """The blocks of a grouping of the attributes g0, g1, ..."""
+    levels = {part.column: len(part.labels) for part in (*grouping.parts, SEX)}
+    ranked, ranks, _ = add_ranks(frame)
+    return make_blocks(ranked, find_profiles(frame, n_by, levels), grouping, ranks, n_by)
 
 
 def test_rows_of_one_score_and_group_are_one_block_in_rising_order() -> None:
@@ -80,7 +89,7 @@ def test_each_has_its_own_order_where_they_differ(score: list[float], prob: list
     assert ranking.column != cutting.column
     assert ranking.distinct.to_list() == sorted(set(score))
     assert cutting.distinct.to_list() == distinct
-    assert cutting.distinct.gather(frame[cutting.column]).to_list() == prob
+    assert cutting.distinct.gather(frame[cutting.column] // 2).to_list() == prob
 
 
 def test_logits_that_a_sigmoid_makes_equal_are_ranked_apart_and_cut_together() -> None:
@@ -95,9 +104,9 @@ def test_logits_that_a_sigmoid_makes_equal_are_ranked_apart_and_cut_together() -
 
 
 def test_cells_and_scores_that_64_bits_cannot_number_are_refused() -> None:
-    ranked, ranks, _ = add_ranks(samples([0.1, 0.2, 0.3, 0.4], [0, 1, 0, 1]))
+    frame = samples([0.1, 0.2, 0.3, 0.4], [0, 1, 0, 1])
     with pytest.raises(FmfairError, match=r"sex: .* cells times 4 distinct scores are too many"):
-        make_blocks(ranked, Grouping((SEX,)), ranks, 2**59)
+        made(frame, Grouping((SEX,)), 2**59)
 
 
 def test_cells_at_the_end_of_64_bits_are_numbered_rightly() -> None:
@@ -106,8 +115,7 @@ def test_cells_at_the_end_of_64_bits_are_numbered_rightly() -> None:
     columns: dict[str, Any] = {p.column: [1023, 0] for p in parts}
     frame = samples([0.2, 0.7], [1, 0], **columns)
     frame = frame.with_columns(pl.col(list(columns)).cast(pl.UInt32), by=pl.lit(2**20 - 1))
-    ranked, ranks, _ = add_ranks(frame)
-    found = make_blocks(ranked, Grouping(parts), ranks, 2**20).by_cell().collect()
+    found = made(frame, Grouping(parts), 2**20).by_cell().collect()
     first = (2**20 - 1) * 2**40
     assert found.select("cell", "rank", "pos", "neg").rows() == [(first, 1, 0, 1), (first + 2**40 - 1, 0, 1, 0)]
 

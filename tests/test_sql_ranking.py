@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from random_tables import tables
 from sql_tables import Case, assert_same, connected, load, rows, run
 
-from fmfair.blocks import make_blocks
 from fmfair.groupings import Grouping
 
 FEW = settings(max_examples=12)
@@ -43,8 +42,7 @@ def twin_blocks(case: Case, column: str) -> pl.DataFrame:
     scores = pl.lit(case.engine.frame[column].unique().sort())
 
     def made(grouping: Grouping) -> pl.DataFrame:
-        blocks = make_blocks(case.engine.frame, grouping, ranks, case.samples.by.height)
-        return blocks.by_cell().with_columns(score=scores.gather(pl.col("rank"))).collect()
+        return case.engine.blocks(grouping, ranks).by_cell().with_columns(score=scores.gather(pl.col("rank"))).collect()
 
     frame = case.numbered(made).cast({"pos": pl.Float64, "neg": pl.Float64})
     tp, fp = (pl.col(c).cum_sum(reverse=True).over("cell").alias(t) for c, t in (("pos", "tp"), ("neg", "fp")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
@@ -129,7 +129,7 @@ class Metric:
         """
         return pl.all_horizontal(*(to_expr(formula, columns) > 0 for formula, _ in self.needs), True)
 
-    def aggregated(self, **columns: pl.Expr) -> pl.Expr:
+    def aggregated(self, **columns: Any) -> pl.Expr:
         """The value of one group from its intermediate table, whose columns default to those of that table.
 
         Raises:
