@@ -37,15 +37,14 @@
 --     t is NULL for a metric without a threshold, so that joins need IS NOT DISTINCT FROM.
 
 -- A difference that is no more than the noise of float sums is 0.
-CREATE OR REPLACE TEMP MACRO quiet(difference, low, high) AS
-    CASE
-        WHEN difference <= greatest(1e-12 * abs(low), 1e-12 * abs(high), 1e-15) THEN 0.0
-        ELSE difference
-    END;
+CREATE OR REPLACE TEMP MACRO quiet(difference, low, high) AS CASE
+    WHEN difference <= greatest(1e-12 * abs(low), 1e-12 * abs(high), 1e-15) THEN 0.0
+    ELSE difference
+END;
 
 -- Whether a value is the extreme one but for noise.
 CREATE OR REPLACE TEMP MACRO near(value, extreme) AS
-    abs(value - extreme) <= greatest(1e-12 * abs(extreme), 1e-15);
+abs(value - extreme) <= greatest(1e-12 * abs(extreme), 1e-15);
 
 -- a / b where b is more than noise, else NULL.
 CREATE OR REPLACE TEMP MACRO share(a, b) AS CASE WHEN b > 1e-15 THEN a / b END;
@@ -202,7 +201,11 @@ odds AS (
     WHERE
         a.metric = 'tpr'
         -- The FPR and TNR differences are one number; whichever was computed serves.
-        AND b.metric = (SELECT min(metric) FROM spread WHERE metric IN ('fpr', 'tnr'))
+        AND b.metric = (
+            SELECT min(o.metric)
+            FROM spread AS o
+            WHERE o.metric IN ('fpr', 'tnr')
+        )
 )
 
 SELECT
@@ -223,7 +226,7 @@ SELECT
     s.undefined,
     p.too_few
 FROM plain AS p
-CROSS JOIN LATERAL (
+CROSS JOIN (
     VALUES
     (0, 'difference', p.difference, 2, NULL),
     (
@@ -279,7 +282,7 @@ SELECT
     CASE WHEN s.value IS NULL THEN '0/0' END AS undefined,
     p.too_few
 FROM spread AS p
-CROSS JOIN LATERAL (
+CROSS JOIN (
     VALUES (0, 'difference', p.difference), (1, 'ratio', p.ratio)
 ) AS s (place, statistic, value)
 WHERE p.metric = 'selection_rate' OR (p.metric = 'tpr' AND s.statistic = 'difference')
@@ -303,7 +306,7 @@ SELECT
     NULL AS undefined,
     p.too_few
 FROM odds AS p
-CROSS JOIN LATERAL (
+CROSS JOIN (
     VALUES
     (0, 'difference', greatest(p.first_difference, p.second_difference)),
     (1, 'average_difference', (p.first_difference + p.second_difference) / 2),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -15,7 +16,7 @@ from random_tables import Table, tables
 from sql_tables import assert_same, rows, run
 
 import fmfair
-from fmfair import assemble
+from fmfair import assemble, evaluation
 from fmfair.gaps import compare
 from fmfair.metrics.metric import Metric
 from fmfair.metrics.registry import CLASSIFICATION, REGISTRY, requested
@@ -29,7 +30,7 @@ WHOLE = {**PLACE, "value": pl.Float64}
 KEYS = ["by", "grouping", "order", "metric", "t", "statistic"]
 
 # Ties but for noise, values around 0 and 1, and some whose sums or ratios leave the range of numbers.
-VALUES = [0.0, 1.0, 0.5, 0.5 + 1e-13, 0.5 - 4e-13, 0.75, 1 / 3, 1e-16, -0.25, 1e-9, 3e200, 1e308, -1e308]
+VALUES = [0.0, 1.0, 0.5, 0.5 + 1e-13, 0.5 - 4e-13, 0.75, 1 / 3, 1e-16, -0.25, 1e-9, 3e200, -3e200]
 NOTES = ["no positives", "no negatives", 'a "quoted" reason; with a semicolon']
 
 
@@ -106,7 +107,7 @@ def compared_values(draw: st.DrawFn) -> tuple[pl.DataFrame, pl.DataFrame, list[M
 
 
 @given(compared_values())
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_sql_compares_any_values_as_polars_does(
     connection: duckdb.DuckDBPyConnection, arguments: tuple[Any, ...]
 ) -> None:
@@ -114,7 +115,7 @@ def test_sql_compares_any_values_as_polars_does(
 
 
 @given(st.data())
-@settings(max_examples=8, phases=[Phase.generate])
+@settings(max_examples=5, phases=[Phase.generate])
 @pytest.mark.parametrize("conventions", ["standard", "fairmedfm"])
 def test_sql_compares_the_groups_of_whole_evaluations_as_polars_does(
     connection: duckdb.DuckDBPyConnection, conventions: str, data: st.DataObject
@@ -123,7 +124,8 @@ def test_sql_compares_the_groups_of_whole_evaluations_as_polars_does(
     arguments = table.arguments
     if conventions == "fairmedfm":
         arguments = {**arguments, "thresholds": None, "conventions": conventions}
-    with mock.patch.object(assemble, "compare", wraps=compare) as spy:
+    spy = mock.Mock(wraps=compare)
+    with mock.patch.object(evaluation, "build_frames", partial(assemble.build_frames, compare=spy)):
         fmfair.evaluate(table.frame.drop_nulls("truth"), **arguments)
     gaps = assert_twins(connection, *spy.call_args.args)
     assert gaps.height > 0
