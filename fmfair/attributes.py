@@ -19,6 +19,10 @@ from fmfair.tally import EACH, Tally
 
 MAX_CONTINUOUS = 20
 MAX_CODES = 100
+# With so few groups none is too small to be one.
+FEW = 10
+# Rows from which the groups of a text column are guessed, where they are no more than this many.
+GUESSED_FROM, GUESSED = 10_000, 1_000
 AGE_CUTS = (18.0, 40.0, 60.0, 80.0)
 MISSING_GROUP = "(missing)"
 _DECIMAL = re.compile(r"[+-]?\d+(\.\d+)?")
@@ -112,6 +116,12 @@ def _levels(
         raise FmfairError(
             f"attribute {name!r} has the type {dtype}, which cannot name groups; turn it into text, numbers or dates"
         )
+    guessed = _guessed(values, options) if dtype == pl.String and tally is EACH else None
+    if guessed is not None:
+        ordered, codes = guessed
+        if len(ordered) > FEW and not options.conventions.strict_input:
+            _check_distinct(codes.drop_nulls().value_counts(name="rows")["rows"], name)
+        return ordered, codes, False
     counts = tally.value_counts(values)
     levels = counts["value"]
     if dtype.is_numeric():
@@ -120,11 +130,28 @@ def _levels(
         _check_distinct(counts["rows"], name)
     names = group_names(levels)
     if dtype == pl.String or isinstance(dtype, pl.Categorical):
-        ordered = sorted(names, key=_loose_key) if options.conventions.strict_input else natural_order(names)
+        ordered = _ordered(names, options)
         return ordered, values.cast(pl.Enum(ordered)).to_physical(), False
     codes = pl.Series(range(len(levels)), dtype=pl.UInt32)
     coded = values.replace_strict(levels, codes, default=None, return_dtype=pl.UInt32) if len(levels) else values
     return names, coded, False
+
+
+def _guessed(values: pl.Series, options: Options) -> tuple[list[str], pl.Series] | None:
+    """The levels of a text column and their codes, guessed from some of its rows, so that all are read only once.
+
+    None where the guess does not hold: some row has another value.
+    """
+    names = values.gather_every(max(len(values) // GUESSED_FROM, 1)).drop_nulls().unique().sort()
+    if len(names) > GUESSED:
+        return None
+    ordered = _ordered(names.to_list(), options)
+    codes = values.cast(pl.Enum(ordered), strict=False)
+    return None if codes.null_count() > values.null_count() else (ordered, codes.to_physical())
+
+
+def _ordered(names: Sequence[str], options: Options) -> list[str]:
+    return sorted(names, key=_loose_key) if options.conventions.strict_input else natural_order(names)
 
 
 def _check_continuous(levels: pl.Series, name: str, options: Options, notes: Notes) -> None:
@@ -143,7 +170,7 @@ def _check_continuous(levels: pl.Series, name: str, options: Options, notes: Not
 
 def _check_distinct(counts: pl.Series, name: str) -> None:
     single = int((counts == 1).sum())
-    if len(counts) > 10 and single > len(counts) / 2:
+    if len(counts) > FEW and single > len(counts) / 2:
         raise FmfairError(
             f"nearly every value of {name!r} is different ({len(counts)} groups for {int(counts.sum())} rows, "
             f"{plural(single, 'group')} of one row); group it first, e.g. a date by year or a number with bins="

@@ -21,7 +21,6 @@ from fmfair.metrics.formula import to_expr
 from fmfair.metrics.metric import NOT_A_PROBABILITY, Metric
 from fmfair.notes import Notes
 from fmfair.options import Options, as_number
-from fmfair.profiles import find_profiles
 from fmfair.ranks import Ranks, add_ranks
 from fmfair.said import note_one_sided, wanted_thresholds
 from fmfair.samples import Samples
@@ -69,8 +68,7 @@ class Engine:
         self.cutting: Ranks | None = None
         self._tuned: dict[tuple[str, ...], pl.DataFrame] = {}
         probability = "bce" in self.frame.columns
-        levels = {a.column: len(a.labels) for a in samples.attributes}
-        self.profiles = find_profiles(samples.frame, self.n_by, levels)
+        self.profiles = samples.profiles
         self._calibrated = [m for m in self.metrics if m.table == "bins" and m.aggregate and probability]
         # Without a metric that needs bins there is one table all the same, for the counts.
         numbers = sorted({m.n_bins for m in self._calibrated}) or [1]

@@ -37,9 +37,9 @@ class Profiles:
         """For each row the value of its profile."""
         return values.take(self.of_row, mode="clip")  # `clip` trusts the positions and needs no check
 
-    def counts(self) -> npt.NDArray[np.intp]:
-        """How many rows have each profile."""
-        return np.bincount(self.of_row, minlength=self.table.height)
+    def of(self, rows: pl.Series) -> Profiles:
+        """The profiles of some of the rows, those where a mask is true."""
+        return Profiles(self.table, self.of_row[rows.to_numpy()])
 
 
 def find_profiles(codes: pl.DataFrame, n_by: int, levels: Mapping[str, int]) -> Profiles:

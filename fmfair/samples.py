@@ -24,6 +24,7 @@ from fmfair.errors import FmfairError, Problems, listing, plural, rows_at
 from fmfair.notes import Notes
 from fmfair.options import Options
 from fmfair.outcomes import read_outcomes, weights
+from fmfair.profiles import Profiles, find_profiles
 from fmfair.repeats import check_repeats
 from fmfair.roles import Columns
 from fmfair.scores import ScoreScale
@@ -57,15 +58,21 @@ class Samples:
         frame: The table, see the module's docstring.
         by: One row per by-key, in order; its columns are the user's.
         attributes: The attributes in the user's order.
-        seen: Columns `by`, `g0`, ... of all input rows, those without a label included: which groups there are.
+        profiles: The by-keys and group codes that occur in the input, in rows without a label too, and which of them
+            each sample has.
         scale: How the scores were read; None when there are only decisions or values.
     """
 
     frame: pl.DataFrame
     by: pl.DataFrame
     attributes: tuple[Attribute, ...]
-    seen: pl.DataFrame
+    profiles: Profiles
     scale: ScoreScale | None = None
+
+    @property
+    def seen(self) -> pl.DataFrame:
+        """Columns `by`, `g0`, ... of all profiles: which groups there are."""
+        return self.profiles.table
 
     @property
     def n(self) -> int:
@@ -104,12 +111,14 @@ def classification_samples(
     check_zero_weights(context, weight, attributes)
     if outcomes.pairs:
         context, by = per_pair(context, by, outcomes.pairs)
-    frame = pl.concat([context.filter(outcomes.kept), outcomes.rows], how="horizontal")
+    profiles = _profiles(context, by, attributes)
+    if not outcomes.kept.all():
+        context, profiles = context.filter(outcomes.kept), profiles.of(outcomes.kept)
+    frame = pl.concat([context, outcomes.rows], how="horizontal")
     if outcomes.scale is not None:
-        score = pl.col("score")
-        note_constant(frame.group_by("by").agg(low=score.min(), high=score.max()), by, notes)
+        note_constant(_score_ranges(frame, by), by, notes)
     note_missing_groups(frame, attributes, options, notes)
-    return Samples(frame, by, attributes, context, outcomes.scale)
+    return Samples(frame, by, attributes, profiles, outcomes.scale)
 
 
 def value_samples(
@@ -126,12 +135,25 @@ def value_samples(
         _note_missing_values(frame, columns, notes)
     weight = weights(table, columns.weight, options)
     check_zero_weights(context, weight, attributes)
+    profiles = _profiles(context, by, attributes)
     if weight is not None:
-        frame = frame.with_columns(weight).filter(weight > 0)
+        frame, profiles = frame.with_columns(weight).filter(weight > 0), profiles.of(weight > 0)
     if not frame.select(pl.any_horizontal(pl.col(list(columns.values)).is_not_null().any())).item():
         raise FmfairError(f"no row is left to evaluate: every value in {listing(columns.values.values())} is missing")
     note_missing_groups(frame, attributes, options, notes)
-    return Samples(frame, by, attributes, context)
+    return Samples(frame, by, attributes, profiles)
+
+
+def _profiles(context: pl.DataFrame, by: pl.DataFrame, attributes: Sequence[Attribute]) -> Profiles:
+    return find_profiles(context, by.height, {a.column: len(a.labels) for a in attributes})
+
+
+def _score_ranges(frame: pl.DataFrame, by: pl.DataFrame) -> pl.DataFrame:
+    """The smallest and the largest score of every by-key."""
+    low, high = pl.col("score").min().alias("low"), pl.col("score").max().alias("high")
+    if by.height == 1:
+        return frame.select(pl.lit(0, pl.UInt32).alias("by"), low, high)
+    return frame.group_by("by").agg(low, high)
 
 
 def _value(values: pl.Series, name: str, metric: str) -> pl.Series:

@@ -20,9 +20,8 @@ LARGEST_LOSS = 1e100
 
 def bce_rows(y: pl.Expr, p: pl.Expr) -> pl.Expr:
     """Cross-entropy of each row from a probability, each log term clamped at -100; never -0.0, inf or NaN."""
-    log_p = p.log().clip(LOG_FLOOR, 0.0)
-    log_not_p = (1.0 - p).log().clip(LOG_FLOOR, 0.0)
-    return pl.when(y == 1).then(0.0 - log_p).otherwise(0.0 - log_not_p)
+    likelihood = pl.when(y == 1).then(p).otherwise(1.0 - p)
+    return 0.0 - likelihood.log().clip(LOG_FLOOR, 0.0)
 
 
 def bce_logit_rows(y: pl.Expr, logit: pl.Expr) -> pl.Expr:
