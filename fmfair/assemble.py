@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import polars as pl
 
-from fmfair.columns import GAPS, GROUPS, OVERALL
+from fmfair.columns import BOUNDS, GAPS, GROUPS, OVERALL
 from fmfair.errors import FmfairError, listing, plural
 from fmfair.gaps import compare
 from fmfair.groupings import Grouping, groupings, join_parts
@@ -121,6 +121,8 @@ def _public(
     weight = pl.col("weight") if samples.weighted else pl.lit(None, pl.Float64)
     if "weight" in frame.columns:
         frame = frame.with_columns(weight.alias("weight_sum"))
+    if set(BOUNDS) <= set(frame.columns):  # beside the value that they enclose
+        schema = {name: t for c, t in schema.items() for name, t in [(c, t), *(BOUNDS.items() if c == "value" else ())]}
     return _beside(keys, frame.select(pl.col(c).cast(t) for c, t in schema.items()))
 
 

@@ -94,6 +94,36 @@ OVERALL: Mapping[str, pl.DataType] = MappingProxyType(
     }
 )
 
+# Beside `value` in reports from counts: what the value from the rows themselves is guaranteed to lie between.
+BOUNDS: Mapping[str, pl.DataType] = MappingProxyType({"bound_low": pl.Float64(), "bound_high": pl.Float64()})
+
+# The table of counts, after the by-keys. The rows of a group are its score bins: `bin` up to, without, `bin_end`, in
+# units of 1 / grid. All evaluated rows have an empty `attribute_parts`; in `group_parts` a NULL is the missing group.
+COUNTS: Mapping[str, pl.DataType] = MappingProxyType(
+    {
+        "attribute": pl.String(),
+        "group": pl.String(),
+        "attribute_parts": LIST_OF_TEXT,
+        "group_parts": LIST_OF_TEXT,
+        "bin": pl.Int32(),
+        "bin_end": pl.Int32(),
+        "n": pl.Int64(),
+        "n_pos": pl.Int64(),
+        # Whole numbers, so that they add exactly: sums of round(r * 2^scale), where r = score - bin / grid; over all
+        # rows, over the positives, and of round(r * r * 2^scale_squares).
+        "sum_r": pl.Int64(),
+        "sum_r_pos": pl.Int64(),
+        "sum_rr": pl.Int64(),
+        "sum_bce": pl.Float64(),
+        # In how many tables the group was left out since too few rows are in it.
+        "left_out": pl.Int32(),
+        # The order of an attribute's groups: a JSON list of declared levels, "number", or NULL for text.
+        "levels": pl.String(),
+        # What two tables must have in common before they may be added, as JSON; the same in every row.
+        "facts": pl.String(),
+    }
+)
+
 
 def normalise(name: str) -> str:
     """The form in which column names are compared with the usual names.

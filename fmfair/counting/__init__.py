@@ -1,0 +1,1 @@
+"""Counts that add up: the table of counts per score bin, made from rows, added, and evaluated."""

@@ -1,0 +1,108 @@
+"""Calibration from bins: exact where the sums say it, else bounds.
+
+The bins of an ECE consist of whole score bins if their number divides the grid. Merged bins may lie across an edge; the
+absolute ECE then has bounds: it is no smaller than with the bins on both sides made one, and the rows of such a bin
+add no more than the sum of |y - p| over them, which is known from the sums.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import polars as pl
+
+from fmfair.metrics.bins import ece
+from fmfair.metrics.metric import Metric
+
+
+def calibrated(bins: pl.DataFrame, metrics: tuple[Metric, ...], grid: int) -> pl.DataFrame:
+    """The calibration metrics that bins give.
+
+    Args:
+        bins: Bins of cells, as `Counted.bins` makes them.
+        metrics: What was asked for.
+        grid: Number of score bins.
+
+    Returns:
+        Columns `cell`, `n`, `n_pos`, `sum_p`, and `low:` and `high:` with the name of each metric, NULL where the bins
+        do not give it.
+    """
+    n = pl.col("n").sum()
+    squares = pl.col("pp").sum() - 2.0 * pl.col("p_pos").sum() + pl.col("n_pos").sum()
+    exact = {
+        "bce": pl.col("bce").sum() / n,
+        "brier": (squares / n).clip(0.0, 1.0),
+        "observed_expected": pl.col("n_pos").sum() / pl.col("p").sum(),
+    }
+    wanted = [
+        exact[metric.name].alias(f"{side}:{metric.name}")
+        for metric in metrics
+        for side in ("low", "high")
+        if metric.name in exact
+    ]
+    found = bins.group_by("cell", maintain_order=True).agg(
+        pl.col("n", "n_pos").sum(), pl.col("p").sum().alias("sum_p"), *wanted
+    )
+    for metric in metrics:
+        if is_binned_ece(metric) and grid % metric.n_bins == 0:
+            found = found.join(_ece(bins, metric, grid), on="cell", how="left", maintain_order="left")
+    return found
+
+
+def is_binned_ece(metric: Metric) -> bool:
+    """Whether the metric is an ECE over bins of equal width."""
+    return isinstance(metric.aggregate, partial) and metric.aggregate.func is ece
+
+
+def _ece(bins: pl.DataFrame, metric: Metric, grid: int) -> pl.DataFrame:
+    """Bounds of one ECE: columns `cell`, `low:name`, `high:name`."""
+    assert isinstance(metric.aggregate, partial)
+    norm = metric.aggregate.args[0] if metric.aggregate.args else "absolute"
+    last = pl.min_horizontal(pl.col("bin_end") - 1, pl.lit(grid - 1))
+    first = pl.min_horizontal(pl.col("bin"), pl.lit(grid - 1))
+    placed = bins.with_columns(
+        first=first.cast(pl.Int64) * metric.n_bins // grid,
+        last=last.cast(pl.Int64) * metric.n_bins // grid,
+        across_error=pl.col("n_pos") - 2.0 * pl.col("p_pos") + pl.col("p"),
+    ).with_columns(across=pl.col("last") > pl.col("first"))
+    names = [f"low:{metric.name}", f"high:{metric.name}"]
+    if not placed["across"].any():
+        sums = placed.group_by("cell", pl.col("first")).agg(_sums())
+        value = metric.aggregate()
+        return sums.group_by("cell").agg(value.alias(name) for name in names)
+    if norm != "absolute":
+        # Known where no bin lies across an edge.
+        whole = placed.filter(~pl.col("across").any().over("cell"))
+        inner = _ece(whole, metric, grid) if whole.height else pl.DataFrame(schema={"cell": pl.UInt64})
+        return (
+            placed.select("cell")
+            .unique()
+            .join(inner, on="cell", how="left")
+            .with_columns(pl.lit(None, pl.Float64).alias(name) for name in names if name not in inner.columns)
+        )
+    return _absolute_bounds(placed, names)
+
+
+def _sums() -> list[pl.Expr]:
+    return [
+        pl.col("n").sum().cast(pl.Float64).alias("weight"),
+        pl.col("n_pos").sum().alias("sum_y"),
+        pl.col("p").sum().alias("sum_p"),
+    ]
+
+
+def _absolute_bounds(placed: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    """Bounds of the absolute ECE where merged bins lie across its edges."""
+    excess = (pl.col("n_pos") - pl.col("p")).sum().abs()
+    # ECE bins that merged bins tie together; the bins of a cell do not overlap and are in rising order.
+    reached = pl.col("last").cum_max().shift(1).over("cell")
+    tied = placed.with_columns(part=(pl.col("first") > reached).fill_null(value=True).cum_sum())
+    low = tied.group_by("cell", "part").agg(excess.alias("error")).group_by("cell").agg(pl.col("error").sum())
+    inside = placed.filter(~pl.col("across")).group_by("cell", "first").agg(excess.alias("error"))
+    inside = inside.group_by("cell").agg(pl.col("error").sum().alias("inside"))
+    total = placed.group_by("cell").agg(pl.col("n").sum(), pl.col("across_error").filter("across").sum())
+    both = total.join(low, on="cell").join(inside, on="cell", how="left")
+    high = pl.col("across_error") + pl.col("inside").fill_null(0.0)
+    return both.select(
+        "cell", (pl.col("error") / pl.col("n")).alias(names[0]), (high / pl.col("n")).clip(0.0, 1.0).alias(names[1])
+    )

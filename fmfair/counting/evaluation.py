@@ -1,0 +1,128 @@
+"""`evaluate_counts`: the report from a table of counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from fmfair.assemble import build_frames
+from fmfair.counting.cells import Counted, numbered
+from fmfair.counting.gap_bounds import compare_bounded
+from fmfair.counting.measured import Measuring
+from fmfair.counting.merging import read_counts
+from fmfair.counting.table import checked
+from fmfair.errors import listing, plural
+from fmfair.metadata import describe
+from fmfair.notes import Notes
+from fmfair.options import Options, Threshold, check_options
+from fmfair.report import Report
+from fmfair.roles import Columns
+
+
+def evaluate_counts(
+    counts: Any,
+    *,
+    thresholds: Threshold | Sequence[Threshold] | None = None,
+    metrics: str | Sequence[str] | None = None,
+    min_group_size: int = 0,
+) -> Report:
+    """Evaluate a classifier from its counts: the report of `fmfair.evaluate`, with bounds where bins leave room.
+
+    Exact, as from the rows: all rates and counts at thresholds that are bin edges (b / grid), ECE whose bins divide the
+    grid, Brier score, BCE and observed/expected ratio. Known between `bound_low` and `bound_high`, two columns of the
+    frames `groups`, `overall` and `gaps`, with `value` in their middle: AUC, average precision, adjusted AUPRC,
+    sensitivity at an FPR, and rates at other thresholds. NULL with a note: partial AUC, calibration intercept and
+    slope, ECE with other bins or quantiles. The value from the rows always lies between the bounds. Those of a gap
+    hold whatever the groups' values are between theirs; a statistic without bounds is one of values in the middle of
+    theirs, and its note says so.
+
+    Rules such as `"best_f1"` choose among the bin edges. Intersections are those that were counted.
+
+    Args:
+        counts: A table that `fmfair.counts` or `fmfair.merge_counts` made, or the path of one; several files are
+            added up.
+        thresholds: Numbers, `"best_f1"`, `"youden"`, `"tpr=0.9"`, `"tnr=0.95"`, or a mapping from by-key to number;
+            0.5 where left out.
+        metrics: Names from `fmfair.metrics.list_metrics()`, some with parameters, or `"all"`.
+        min_group_size: Groups with fewer rows are shown, but left out of the gaps.
+
+    Returns:
+        A report with the frames `summary`, `groups`, `gaps` and `overall`, and the notes.
+
+    Raises:
+        FmfairError: The table is none of counts, or an option cannot be used.
+
+    Examples:
+        >>> import fmfair
+        >>> df = {"label": [0, 1, 0, 1], "prob": [0.2, 0.9, 0.4, 0.4001], "sex": ["F", "F", "M", "M"]}
+        >>> report = fmfair.evaluate_counts(fmfair.counts(df), metrics="auc")
+        >>> report.groups.select("group", "value", "bound_low", "bound_high").rows()
+        [('F', 1.0, 1.0, 1.0), ('M', 0.5, 0.0, 1.0)]
+    """
+    asked = check_options(thresholds=thresholds, metrics=metrics, min_group_size=min_group_size)
+    table, facts = checked(read_counts(counts))
+    counted = numbered(table, facts)
+    options = Options(
+        intersections=[parts for parts in facts.groupings if len(parts) > 1],
+        thresholds=asked.thresholds,
+        metrics=asked.metrics,
+        min_group_size=asked.min_group_size,
+        score_type=facts.score_type,
+        missing_groups=facts.missing_groups,
+        positive=facts.positive,
+        ignore=facts.ignore,
+    )
+    notes = Notes()
+    _note_source(counted, notes)
+    measuring = Measuring(counted, options, notes)
+    frames = build_frames(counted, options, notes, "classification", measuring.measure, compare_bounded)
+    columns = Columns(attributes=tuple(facts.attributes), by=tuple(counted.by.columns))
+    metadata = describe("classification", counted, columns, options, "counts")
+    metadata["counts"] = {"grid": facts.grid, "suppressed": facts.suppressed}
+    return Report(**frames, notes=tuple(notes), metadata=metadata)
+
+
+def _note_source(counted: Counted, notes: Notes) -> None:
+    """Where the numbers come from, which groups are not shown, and which rows have none."""
+    facts = counted.facts
+    notes.say(
+        f"computed from counts on a grid of {facts.grid:,} score bins: bound_low and bound_high enclose the value that "
+        "the rows themselves have"
+    )
+    if facts.suppressed:
+        notes.warn("small counts were suppressed: bins were merged, which widens the bounds, and small groups left out")
+    for number, parts in enumerate(facts.groupings, 1):
+        rows = counted.rows.filter(pl.col("grouping") == number)
+        left_out = rows.filter(pl.col("left_out") > 0)
+        if left_out.height:
+            cells = left_out.select("by", *_columns(counted, parts)).unique(maintain_order=True).rows()
+            names = dict.fromkeys(_name(counted, parts, codes) for _, *codes in cells)
+            notes.warn(
+                f"{' & '.join(parts)}: rows of {listing(names)} were left out of the counts, so that values of these "
+                "groups and on all rows with the attribute lack them"
+            )
+    _note_missing(counted, notes)
+
+
+def _columns(counted: Counted, parts: Sequence[str]) -> list[str]:
+    return [next(a.column for a in counted.attributes if a.name == name) for name in parts]
+
+
+def _name(counted: Counted, parts: Sequence[str], codes: Sequence[int]) -> str:
+    of_name = {a.name: a for a in counted.attributes}
+    return " & ".join(of_name[name].labels[code] for name, code in zip(parts, codes, strict=True))
+
+
+def _note_missing(counted: Counted, notes: Notes) -> None:
+    """How many rows have no value of an attribute; not where groups were left out, which would be told so."""
+    if counted.facts.suppressed:
+        return
+    for name in counted.facts.attributes:
+        missing = counted.lacking(name)
+        if missing:
+            notes.warn(
+                f"{name}: {plural(missing, 'row')} with a missing value left out for this attribute "
+                f"(missing_groups='keep' in fmfair.counts shows them as a group)"
+            )

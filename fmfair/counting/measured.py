@@ -1,0 +1,168 @@
+"""Measures of counted cells: the long table of `measures.long_table`, with the bounds of every value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from fmfair.counting.calibration import calibrated, is_binned_ece
+from fmfair.counting.cells import Counted
+from fmfair.counting.cuts import cut_points
+from fmfair.counting.ranking import ranked
+from fmfair.groupings import Grouping
+from fmfair.measures import CELL, Measured, long_table
+from fmfair.metrics.metric import Metric
+from fmfair.notes import Notes
+from fmfair.options import Options, as_number
+from fmfair.thresholds import threshold_table
+
+NOT_FROM_BINS = "not known from counts per score bin"
+# What `long_table` says where a value is not known for no reason of its own.
+UNEXPLAINED = "beyond the range of numbers"
+SIDES = ("low", "high")
+
+
+class Measuring:
+    """Measures one grouping after another from the same counts."""
+
+    def __init__(self, counted: Counted, options: Options, notes: Notes) -> None:
+        self.counted = counted
+        self.options = options
+        self.metrics = options.metrics
+        # Logits are ranked by themselves: those whose sigmoid is 1 need not be equal.
+        self.top = counted.facts.grid if counted.facts.score_type == "probability" else None
+        self.thresholds = self._thresholds(notes) if any(m.at_threshold for m in options.metrics) else None
+
+    def measure(self, groupings: Sequence[Grouping], listed: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        """All groupings; `listed` are the cells to list for each, with or without rows.
+
+        Returns:
+            The columns of `measures.long_table`, `bound_low`, `bound_high`, and `unsure`: whether a value may be
+            undefined, which depends on where in a bin the scores are.
+        """
+        cells, points = [], []
+        for number, (grouping, wanted) in enumerate(zip(groupings, listed, strict=True)):
+            stats, cut = self._one(grouping, wanted.select("cell", "by"))
+            of = pl.lit(number, pl.UInt32).alias("grouping")
+            cells.append(stats.with_columns(of))
+            points.append(cut.with_columns(of))
+        stats, places = pl.concat(cells), pl.concat(points)
+        middle = [_middle(m) for m in self.metrics if not m.at_threshold]
+        numbered = places.select(
+            pl.struct("grouping", "row").rank("dense").alias("t"), pl.exclude("t"), pl.col("t").alias("at")
+        )
+        long = long_table(
+            Measured(stats.with_columns(middle), numbered.with_columns(pl.col("t").cast(pl.UInt32)).drop("at", "row")),
+            self.metrics,
+            probability=True,
+            scored=True,
+        )
+        own = numbered.select("t", "at").unique().with_columns(pl.col("t").cast(pl.UInt32))
+        return pl.concat([self._of_cells(long, stats), self._of_cuts(long, own)])
+
+    def _one(self, grouping: Grouping, wanted: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        bins = self.counted.bins(grouping)
+        found = calibrated(bins, self.metrics, self.counted.facts.grid)
+        found = found.join(ranked(bins, self.metrics, top=self.top), on="cell", how="left", maintain_order="left")
+        stats = wanted.join(found, on="cell", how="left", maintain_order="left")
+        names = [f"{side}:{m.name}" for m in self.metrics if not m.at_threshold for side in SIDES]
+        stats = stats.with_columns(
+            pl.col("n", "n_pos").fill_null(0),
+            pl.lit(NOT_FROM_BINS).alias("fit_note"),
+            *(pl.lit(None, pl.Float64).alias(name) for name in names if name not in stats.columns),
+        ).with_columns(weight=pl.col("n").cast(pl.Float64))
+        stats = stats.select("cell", "by", "n", "n_pos", "weight", "sum_p", "fit_note", *names)
+        if self.thresholds is None:
+            return stats, _NO_POINTS
+        return stats, cut_points(self.counted.blocks(bins), bins["bin_end"], wanted, self.thresholds)
+
+    def _thresholds(self, notes: Notes) -> pl.DataFrame:
+        """The thresholds of every by-key; rules choose among the edges of the bins of all rows."""
+        wanted = self.options.thresholds or self.options.conventions.thresholds
+        for rule in (w for w in wanted if isinstance(w, str) and as_number(w) is None):
+            notes.say(f"threshold {rule}: tuned on these labels, so the rates at it are optimistic")
+            notes.say(f"threshold {rule}: chosen among the edges of the score bins, not among the scores")
+        blocks = self.counted.blocks(self.counted.bins(Grouping()))
+        return threshold_table(wanted, blocks, self.counted.by, self.options.conventions)
+
+    def _of_cells(self, long: pl.DataFrame, stats: pl.DataFrame) -> pl.DataFrame:
+        """The metrics without a threshold, between their bounds."""
+        bounds = [
+            stats.select(
+                *CELL,
+                pl.lit(order, pl.UInt16).alias("order"),
+                *(pl.col(f"{side}:{metric.name}").alias(f"bound_{side}") for side in SIDES),
+            )
+            for order, metric in enumerate(self.metrics)
+            if not metric.at_threshold
+        ]
+        rows = long.filter(pl.col("t").is_null())
+        if not bounds:
+            return _with_bounds(rows.clear())
+        known = pl.col("value").is_not_null()
+        unexplained = pl.col("note") == UNEXPLAINED
+        lacking = {m.name: self._why(m) for m in self.metrics if not m.at_threshold}
+        why = pl.col("metric").replace_strict(lacking, default=None, return_dtype=pl.String)
+        return (
+            rows.join(pl.concat(bounds), on=[*CELL, "order"], how="left", maintain_order="left")
+            .with_columns(pl.when(known).then(pl.col("bound_low", "bound_high")))
+            .with_columns(
+                note=pl.when(unexplained & why.is_not_null()).then(why).otherwise("note"), unsure=pl.lit(value=False)
+            )
+        )
+
+    def _why(self, metric: Metric) -> str | None:
+        """Why bins do not give a metric."""
+        grid = self.counted.facts.grid
+        if is_binned_ece(metric):
+            if grid % metric.n_bins:
+                return f"{metric.n_bins} bins do not divide the grid of {grid:,} score bins"
+            return "merged score bins lie across the edges of its bins"
+        exact = metric.name in ("bce", "brier", "observed_expected")
+        return None if exact else NOT_FROM_BINS
+
+    def _of_cuts(self, long: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
+        """The metrics at thresholds: the smallest and the largest value of all places that the scores may be at."""
+        rows = long.lazy().filter(pl.col("t").is_not_null())
+        value, note = pl.col("value"), pl.col("note")
+        low, high = value.min(), value.max()
+        unsure = value.has_nulls() & (value.count() > 0)
+        kept = [c for c in long.columns if c not in ("grouping", "cell", "order", "t", "value", "denominator", "note")]
+        found = rows.group_by("grouping", "cell", "order", "t", maintain_order=True).agg(
+            *(pl.col(c).first() for c in kept),
+            pl.when(low == high).then(low).otherwise((low + high) / 2).alias("value"),
+            pl.col("denominator").min(),
+            pl.when(unsure)
+            .then(pl.format("may be undefined: {}", note.drop_nulls().first()))
+            .otherwise(note.first())
+            .alias("note"),
+            low.alias("bound_low"),
+            high.alias("bound_high"),
+            unsure.alias("unsure"),
+        )
+        back = found.join(own.lazy(), on="t", how="left").with_columns(t=pl.col("at"))
+        return back.select(*_with_bounds(long.clear()).columns).collect()
+
+
+def _middle(metric: Metric) -> pl.Expr:
+    low, high = (pl.col(f"{side}:{metric.name}") for side in SIDES)
+    return pl.when(low == high).then(low).otherwise((low + high) / 2).alias(metric.name)
+
+
+def _with_bounds(rows: pl.DataFrame) -> pl.DataFrame:
+    nothing = pl.lit(None, pl.Float64)
+    return rows.with_columns(bound_low=nothing, bound_high=nothing, unsure=pl.lit(value=False))
+
+
+_NO_POINTS = pl.DataFrame(
+    schema={
+        "row": pl.UInt32,
+        "cell": pl.UInt64,
+        "t": pl.UInt32,
+        "threshold": pl.Float64,
+        "threshold_rule": pl.String,
+        "why": pl.String,
+        **dict.fromkeys(("tp", "fp", "fn", "tn", "n_pred_pos"), pl.Int64),
+    }
+)

@@ -1,0 +1,157 @@
+"""Grouped counts of rows that stay where they are: one text for Polars, DuckDB and Spark.
+
+Only what all of them compute alike is used. A row's bin is `floor(p * grid)`, moved by one where the comparison with
+the float64 edges `k / grid` says so; sums are of whole numbers. Edges are divided by a column, never by a number:
+Polars multiplies by the reciprocal of a number, which is another edge in the last digit. A sum is rounded as
+`floor(x + 0.5)`, since every engine has its own `round`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+import polars as pl
+import polars.selectors as cs
+
+from fmfair import readers
+from fmfair.convert import is_a, plain_errors
+from fmfair.metrics.bins import LARGEST_LOSS, LOG_FLOOR
+
+# The logarithm of this is below the floor.
+TINY = 1e-44
+# Whole numbers that were added up or counted.
+WHOLE = ("rows", "missing", "infinite", "outside", "r", "rr")
+
+
+def source_of(frame: Any) -> tuple[nw.LazyFrame[Any], pl.Schema]:
+    """The table in its engine, and the types of its columns; no row is read.
+
+    Raises:
+        FmfairError: It is no table.
+    """
+    if is_a(frame, "duckdb", "DuckDBPyRelation") or is_a(frame, "pyspark", "DataFrame"):
+        with plain_errors("read the table"):
+            lazy = nw.from_native(frame).lazy()
+            empty = lazy.head(0).collect("pyarrow").to_native()
+        return lazy, readers.schema(readers.scan(empty))
+    scanned = readers.scan(frame)
+    return nw.from_native(scanned), readers.schema(scanned)
+
+
+def named(frame: nw.LazyFrame[Any], names: Mapping[str, str]) -> nw.LazyFrame[Any]:
+    """The columns under other names: new name by name; Polars would read names such as `*` as patterns."""
+    native = frame.to_native()
+    if isinstance(native, pl.LazyFrame):
+        own = list(dict.fromkeys(names.values()))
+        numbered = native.select(cs.by_name(*own)).rename({name: f"c{i}" for i, name in enumerate(own)})
+        return nw.from_native(numbered.select(pl.col(f"c{own.index(n)}").alias(new) for new, n in names.items()))
+    return frame.select(*(nw.col(name).alias(new) for new, name in names.items()))
+
+
+def collected(frames: Sequence[nw.LazyFrame[Any]]) -> list[pl.DataFrame]:
+    """The small results; Polars computes them together, from one reading of the table, in bounded memory."""
+    natives = [frame.to_native() for frame in frames]
+    with plain_errors("count the rows"):
+        if all(isinstance(native, pl.LazyFrame) for native in natives):
+            return pl.collect_all(natives, engine="streaming")
+        return [_as_polars(frame.collect("pyarrow").to_native()) for frame in frames]
+
+
+def _as_polars(table: Any) -> pl.DataFrame:
+    frame = readers.scan(table).collect()
+    # DuckDB adds whole numbers up as decimals.
+    return frame.with_columns(cs.by_name(*WHOLE, require_all=False).cast(pl.Int64))
+
+
+def per_label(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """For each label `y`, the facts of the scores `s`: rows, missing, infinite, outside [0, 1], smallest, largest."""
+    s = nw.col("s")
+    there = ~s.is_null() & ~s.is_nan()
+    finite = ~s.is_null() & s.is_finite()
+    marked = frame.with_columns(
+        missing=nw.when(there).then(0).otherwise(1),
+        infinite=nw.when(there & ~finite).then(1).otherwise(0),
+        outside=nw.when(finite & ((s < 0.0) | (s > 1.0))).then(1).otherwise(0),
+        usable=nw.when(finite).then(s),
+    )
+    return marked.group_by("y", drop_null_keys=False).agg(
+        nw.len().alias("rows"),
+        *(nw.col(c).sum().alias(c) for c in ("missing", "infinite", "outside")),
+        nw.col("usable").min().alias("low"),
+        nw.col("usable").max().alias("high"),
+    )
+
+
+def per_value(frame: nw.LazyFrame[Any], keys: Sequence[str]) -> nw.LazyFrame[Any]:
+    """How many rows there are of each combination of values."""
+    return frame.group_by(*keys, drop_null_keys=False).agg(nw.len().alias("rows"))
+
+
+def cut(column: str, edges: Sequence[float]) -> nw.Expr:
+    """The number of the left-closed interval between cut points; NULL where missing."""
+    x = nw.col(column).cast(nw.Float64)
+    first, *others = (nw.when(x >= edge).then(1).otherwise(0) for edge in edges)
+    number = sum(others, first)
+    return nw.when(~x.is_null() & ~x.is_nan()).then(number)
+
+
+def binned(frame: nw.LazyFrame[Any], *, grid: int, scales: tuple[int, int], logit: bool) -> nw.LazyFrame[Any]:
+    """The rows with `ok` (whether the score can be used), `k` (its bin), and what is added up: `r`, `rr`, `bce`.
+
+    Args:
+        frame: Has the score `s` and `positive`, whether the row's label is the positive class.
+        grid: Number of bins.
+        scales: As in the facts of a table of counts.
+        logit: Whether scores are logits, whose sigmoid is binned.
+    """
+    g = float(grid)
+    s = nw.col("s")
+    ok = ~s.is_null() & s.is_finite()
+    used = ok if logit else ok & (s >= 0.0) & (s <= 1.0)
+    frame = frame.with_columns(nw.when(used).then(s).otherwise(0.0).alias("s"), ok=ok)
+    p = _sigmoid(s) if logit else s
+    loss = _loss_of_logit(s) if logit else _loss(s)
+    frame = frame.with_columns(p=p, loss=loss)
+    p, k = nw.col("p"), nw.col("k")
+    frame = frame.with_columns(k=(p * g).floor())
+    same = k * 0.0 + g
+    moved = nw.when(p < k / same).then(k - 1.0).otherwise(nw.when(p >= (k + 1.0) / same).then(k + 1.0).otherwise(k))
+    frame = frame.with_columns(k=moved)
+    frame = frame.with_columns(r=p - k / (k * 0.0 + g))
+    r = nw.col("r")
+    return frame.with_columns(
+        k=k.cast(nw.Int32),
+        r=_rounded(r * 2.0 ** scales[0]),
+        rr=_rounded(r * r * 2.0 ** scales[1]),
+    )
+
+
+def _rounded(x: nw.Expr) -> nw.Expr:
+    return (x + 0.5).floor().cast(nw.Int64)
+
+
+def summed(frame: nw.LazyFrame[Any], keys: Sequence[str]) -> nw.LazyFrame[Any]:
+    """Counts and sums of `binned` rows per combination of the keys."""
+    sums = [nw.col(column).sum().alias(name) for name, column in (("r", "r"), ("rr", "rr"), ("bce", "loss"))]
+    return frame.group_by(*keys, drop_null_keys=False).agg(nw.len().alias("rows"), *sums)
+
+
+def _sigmoid(x: nw.Expr) -> nw.Expr:
+    """1 / (1 + exp(-x)) without overflow, as `scores.sigmoid`."""
+    decay = (x.abs() * -1.0).exp()
+    return nw.when(x >= 0.0).then(1.0 / (1.0 + decay)).otherwise(decay / (1.0 + decay))
+
+
+def _loss(p: nw.Expr) -> nw.Expr:
+    """Cross-entropy of each row from a probability, each log term clamped."""
+    likely = nw.when(nw.col("positive")).then(p).otherwise(1.0 - p)
+    return 0.0 - likely.clip(TINY, 1.0).log().clip(LOG_FLOOR, 0.0)
+
+
+def _loss_of_logit(x: nw.Expr) -> nw.Expr:
+    """Cross-entropy of each row from a logit, as `bins.bce_logit_rows`."""
+    y = nw.when(nw.col("positive")).then(1.0).otherwise(0.0)
+    loss = x.clip(lower_bound=0.0) - x * y + (1.0 + (x.abs() * -1.0).exp()).log()
+    return loss.clip(upper_bound=LARGEST_LOSS)
