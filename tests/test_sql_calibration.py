@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import polars as pl
@@ -87,18 +88,60 @@ def test_scores_at_and_beside_the_edges(conventions: str, scores: list[float], g
     assert_twins(case_of(frame, conventions=conventions, metrics=["ece", "ece(3)"]))
 
 
-@pytest.mark.parametrize("steps", [0, 1, 2, 3, 10, 11, 300])
-def test_bins_on_a_range_of_a_few_neighbouring_numbers(steps: int) -> None:
-    scores, groups = [], []
-    for low in (0.0, 5e-324, 1e-300, 1e-13, 0.3, 0.5, 0.7, 1 - 2**-50):
-        following = [low]
-        for _ in range(steps):
-            following.append(min(math.nextafter(following[-1], 2), 1.0))
-        scores += following * 2
-        groups += [str(low)] * 2 * len(following)
-    frame = table([0, 1] * (len(scores) // 2), scores, groups)
+def assert_bins(frame: pl.DataFrame, n_bins: int, bin_of: Callable[[float], int], conventions: str) -> None:
+    """The sums of every bin of all rows, each row put where `bin_of` says."""
+    expected: dict[int, list[float]] = {}
+    for y, p in frame.select("y_true", "y_score").iter_rows():
+        sums = expected.setdefault(bin_of(p), [0.0, 0.0, 0.0])
+        expected[bin_of(p)] = [sums[0] + 1, sums[1] + y, math.fsum([sums[2], p])]
+    case = case_of(frame, metrics=[f"ece({n_bins})"], conventions=conventions)
+    with connected(case) as connection:
+        run(connection, "score_bins")
+        found = rows(connection, "FROM bins").filter(cell=case.cells.height - 1)
+    assert found["bins"].unique().to_list() == [n_bins]
+    sums_of = {k: [pytest.approx(v, rel=1e-14) for v in sums] for k, *sums in found.drop("bins", "cell").rows()}
+    assert sums_of == expected
 
-    assert_twins(case_of(frame, conventions="fairmedfm", metrics=["ece"]))
+
+@pytest.mark.parametrize("n_bins", [1, 2, 6, 10, 22, 49, 1000])
+def test_every_row_is_in_the_bin_that_the_edges_say(n_bins: int) -> None:
+    edges = [k / n_bins for k in range(n_bins + 1)]
+    beside = [math.nextafter(p, to) for p in edges for to in (0, 1)]
+    frame = table([0, 1, 1] * len(edges), edges + beside)
+
+    assert_bins(frame, n_bins, lambda p: sum(p >= edge for edge in edges[1:-1]), "standard")
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 10, 11, 300])
+@pytest.mark.parametrize("low", [0.0, 1e-300, 1e-13, 0.3, 0.7, 1 - 2**-43])
+def test_bins_on_a_range_of_a_few_neighbouring_numbers(low: float, steps: int) -> None:
+    scores = [low]
+    for _ in range(steps):
+        scores.append(math.nextafter(scores[-1], 2))
+    step = (scores[-1] - low) / 10
+
+    frame = table([k % 3 % 2 for k in range(len(scores))], scores)
+
+    assert_bins(frame, 10, lambda p: sum(p > low + step * k for k in range(1, 10)), "fairmedfm")
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.1, 0.8), (0.3, 0.3 + 1e-11), (1e-9, 2e-9), (0.25, 0.75)])
+def test_bins_on_a_range_at_and_beside_its_edges(low: float, high: float) -> None:
+    step = (high - low) / 7
+    edges = [low + step * k for k in range(1, 7)]
+    scores = [low, high, *edges, *(math.nextafter(p, to) for p in edges for to in (0, 1))]
+
+    frame = table([k % 3 % 2 for k in range(len(scores))], scores)
+
+    assert_bins(frame, 7, lambda p: sum(p > edge for edge in edges), "fairmedfm")
+
+
+@pytest.mark.parametrize(("score", "room"), [(0.0, 0.001), (0.4, 0.4 * 0.001), (1.0, 0.001)])
+def test_a_score_alone_is_in_the_middle_of_its_bins(score: float, room: float) -> None:
+    start = score - room
+    step = ((score + room) - start) / 3
+
+    assert_bins(table([0, 1], [score] * 2), 3, lambda p: sum(p > start + step * k for k in (1, 2)), "fairmedfm")
 
 
 EDGES = {
