@@ -67,12 +67,16 @@ def _group_values(
     `in_gaps` says whether the group takes part in comparisons, `counted` whether the summary counts it as a group.
     """
     cells = pl.concat([_named_cells(g, i, c) for i, (g, c) in enumerate(zip(divided, listed, strict=True))])
-    groups = long.lazy().join(cells.lazy(), on=["grouping", "cell"], how="inner", maintain_order="left")
+    place = cells.select("grouping", "cell", "by").with_row_index("named")
+    # Numbers are put in order; the names then come once to where they belong.
+    placed = long.join(place, on=["grouping", "cell"], how="inner").sort("by", "grouping", "order", "t", "cell")
+    names = cells.select("group", "group_parts")[placed["named"]]
+    groups = pl.concat([placed.drop("named"), names], how="horizontal").lazy()
     big_enough = (pl.col("n") >= options.min_group_size) & (pl.col("n") > 0)
     groups = groups.with_columns(in_gaps=big_enough, counted=pl.lit(True))
     if options.conventions.skip_one_class_groups and task == "classification":
         groups = _skip_one_class(groups)
-    return groups.sort("by", "grouping", "order", "t", "cell").collect()
+    return groups.collect()
 
 
 def _named_cells(grouping: Grouping, number: int, cells: pl.DataFrame) -> pl.DataFrame:

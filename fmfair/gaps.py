@@ -51,23 +51,23 @@ def compare(
     )
     # Whole rows meet by position in the list of metrics and thresholds; names and floats need not be compared.
     place = ("grouping", "by", "order", "t")
-    spread = (
+    whole = (
         overall.lazy()
         .select(*KEY, pl.col("value").alias("overall"))
-        # An attribute that no row of a by-key has is compared all the same: between no groups.
-        .join(
-            groups.lazy().select(*place, "group", "value", "in_gaps", "note"),
-            on=place,
-            how="left",
-            nulls_equal=True,
-            maintain_order="left_right",
-        )
-        .group_by(KEY, maintain_order=True)
-        .agg(_spread())
         .join(facts, on="metric", how="inner", maintain_order="left")
-        .with_columns(_extreme_groups())
+        .with_row_index("comparison")
         .collect()
     )
+    # An attribute that no row of a by-key has is compared all the same: between no groups.
+    rows = whole.select(*place, "comparison", "overall").join(
+        groups.select(*place, "group", "value", "in_gaps", "note"),
+        on=place,
+        how="left",
+        nulls_equal=True,
+        maintain_order="left_right",
+    )
+    spread = whole.join(_spread(rows), on="comparison", how="left", maintain_order="left")
+    spread = spread.with_columns(_extreme_groups())
     parts = [*_statistics(spread, least_for_worst), *named_statistics(spread)]
     held = pl.col("value").is_finite()
     beyond = pl.when(~held).then(pl.lit("beyond the range of numbers"))
@@ -75,24 +75,36 @@ def compare(
     return table.collect().sort("by", "grouping", "order", "t", maintain_order=True)
 
 
-def _spread() -> list[pl.Expr]:
-    """Extremes of the usable group values, and what is said of the others."""
-    usable = pl.col("value").is_not_null() & pl.col("in_gaps")
-    value, group = pl.col("value").filter(usable), pl.col("group").filter(usable)
-    whole = pl.col("overall").first()
-    return [
-        value.min().alias("low"),
-        value.max().alias("high"),
-        value.std(ddof=0).alias("std"),
-        (value - pl.col("overall").filter(usable)).abs().sum().alias("away"),
-        whole.alias("overall"),
-        usable.sum().cast(pl.Int64).alias("n_groups"),
-        pl.col("group").count().alias("n_cells"),
-        group.filter(_near(value, value.min())).first().alias("lowest"),
-        group.filter(_near(value, value.max())).first().alias("highest"),
-        pl.col("note").filter(pl.col("value").is_null()).drop_nulls().unique(maintain_order=True).alias("reasons"),
-        (~pl.col("in_gaps") & pl.col("value").is_not_null()).sum().alias("left_out"),
+def _spread(rows: pl.DataFrame) -> pl.DataFrame:
+    """Extremes of the usable group values of every comparison, and what is said of the others."""
+    rows = rows.with_columns(pl.col("comparison").set_sorted())
+    value, usable = pl.col("value"), pl.col("value").is_not_null() & pl.col("in_gaps")
+    counted = rows.group_by("comparison").agg(
+        n_groups=usable.sum().cast(pl.Int64),
+        n_cells=pl.col("group").count(),
+        left_out=(~pl.col("in_gaps") & value.is_not_null()).sum(),
+    )
+    compared = rows.filter(usable)
+    extremes = compared.group_by("comparison").agg(
+        low=value.min(), high=value.max(), std=value.std(ddof=0), away=(value - pl.col("overall")).abs().sum()
+    )
+    compared = compared.join(extremes, on="comparison", maintain_order="left")
+    unusable = rows.filter(value.is_null() & pl.col("note").is_not_null())
+    parts = [
+        extremes,
+        *(
+            compared.filter(_near(value, pl.col(extreme)))
+            .unique("comparison", keep="first", maintain_order=True)
+            .select("comparison", pl.col("group").alias(name))
+            for extreme, name in (("low", "lowest"), ("high", "highest"))
+        ),
+        unusable.unique(["comparison", "note"], keep="first", maintain_order=True)
+        .group_by("comparison", maintain_order=True)
+        .agg(reasons=pl.col("note")),
     ]
+    for part in parts:
+        counted = counted.join(part, on="comparison", how="left")
+    return counted.with_columns(pl.col("away").fill_null(0.0))
 
 
 def _near(value: pl.Expr, extreme: pl.Expr) -> pl.Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import polars as pl
@@ -40,16 +40,14 @@ def threshold_table(
     Raises:
         FmfairError: A mapping lacks a by-key, or names one that does not occur.
     """
-    parts = []
+    parts, given = [], {}
     for t, item in enumerate(wanted):
         number = as_number(item)
         if number is None and isinstance(item, str):
-            part = _tuned(item, blocks, by.height, conventions)
+            parts.append(_tuned(item, blocks, by.height, conventions).with_columns(t=pl.lit(t, pl.UInt32)))
         else:
-            values = per_by_key(item, by) if isinstance(item, Mapping) else [number] * by.height
-            part = _given(values, blocks, conventions)
-        parts.append(part.with_columns(t=pl.lit(t, pl.UInt32)))
-    return pl.concat(parts).with_columns(by=pl.col("by").cast(pl.UInt32))
+            given[t] = per_by_key(item, by) if isinstance(item, Mapping) else [number] * by.height
+    return pl.concat([_given(given, by.height, blocks, conventions), *parts]).sort("t", "by")
 
 
 def undefined_thresholds(n_by: int, value: float) -> pl.DataFrame:
@@ -84,17 +82,24 @@ def per_by_key(mapping: Mapping[Any, float], by: pl.DataFrame) -> list[float | N
     return values
 
 
-def _given(values: list[float | None], blocks: Blocks, conventions: Conventions) -> pl.DataFrame:
-    threshold = pl.Series("threshold", values, dtype=pl.Float64)
+def _given(
+    values: Mapping[int, Sequence[float | None]], n_by: int, blocks: Blocks, conventions: Conventions
+) -> pl.DataFrame:
+    """The numbers, one per by-key, of every position in the list of thresholds."""
     side: Literal["left", "right"] = "right" if conventions.strict else "left"
-    cut = pl.Series("cut", blocks.ranks.distinct.search_sorted(threshold, side=side), dtype=pl.UInt64)
-    frame = pl.DataFrame([threshold, cut])
-    return frame.select(
-        pl.int_range(pl.len(), dtype=pl.UInt32).alias("by"),
+    table = pl.DataFrame(
+        {"t": values.keys(), "threshold": values.values()},
+        schema={"t": pl.UInt32, "threshold": pl.List(pl.Float64)},
+    )
+    table = table.explode("threshold").with_columns(by=pl.int_range(pl.len(), dtype=pl.UInt32) % n_by)
+    cut = pl.Series("cut", blocks.ranks.distinct.search_sorted(table["threshold"], side=side), dtype=pl.UInt64)
+    return table.select(
+        "by",
         "threshold",
         pl.lit(FIXED).alias("threshold_rule"),
-        "cut",
+        cut,
         pl.lit(None, pl.String).alias("why"),
+        "t",
     )
 
 
