@@ -34,9 +34,9 @@ def random_frame(seed: int, *, models: int = 40, logit: bool = False) -> pl.Data
     and numbers to be cut.
     """
     draw = random.Random(seed)
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for model in range(models):
-        labels = draw.choice([[0, 1], [0, 1, 1, 1, None], [0, 0, 0, 1], [1], [0]])
+        labels: list[int | None] = draw.choice([[0, 1], [0, 1, 1, 1, None], [0, 0, 0, 1], [1], [0]])
         few = draw.random() < 0.5
         for _ in range(draw.randint(1, 25)):
             score = draw.uniform(-40, 40) if logit else draw.choice(EDGES) if draw.random() < 0.6 else draw.random()
@@ -52,7 +52,14 @@ def random_frame(seed: int, *, models: int = 40, logit: bool = False) -> pl.Data
             )
     rows.append((1, 0.5, "F", "dark", 50.0, "m0"))
     levels = pl.Enum(["light", "mid", "dark"])
-    schema = {"y": pl.Int8, "s": pl.Float64, "sex": pl.String, "tone": levels, "age": pl.Float64, "model": pl.String}
+    schema: dict[str, Any] = {
+        "y": pl.Int8,
+        "s": pl.Float64,
+        "sex": pl.String,
+        "tone": levels,
+        "age": pl.Float64,
+        "model": pl.String,
+    }
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 

@@ -18,7 +18,7 @@ import fmfair
 )
 def test_the_value_of_the_rows_lies_between_the_bounds(seed: int, grid: int, intersections: Any) -> None:
     frame = random_frame(seed)
-    options = {"metrics": [*EXACT, *BOUNDED, *RATES], "thresholds": [0.5, 0.3, 0.25005, 0.0, 1.0, 2.0]}
+    options: dict[str, Any] = {"metrics": [*EXACT, *BOUNDED, *RATES], "thresholds": [0.5, 0.3, 0.25005, 0.0, 1.0, 2.0]}
     table = fmfair.counts(frame, **COLUMNS, intersections=intersections, grid=grid)
 
     report = fmfair.evaluate_counts(table, **options)
@@ -31,7 +31,10 @@ def test_the_value_of_the_rows_lies_between_the_bounds(seed: int, grid: int, int
 @pytest.mark.parametrize(("seed", "least"), [(6, 0), (7, 3), (8, 5)])
 def test_gaps_lie_between_their_bounds(seed: int, least: int) -> None:
     frame = random_frame(seed)
-    options = {"metrics": ["auc", "tpr", "fpr", "ppv", "selection_rate", "brier"], "thresholds": [0.5, 0.2502]}
+    options: dict[str, Any] = {
+        "metrics": ["auc", "tpr", "fpr", "ppv", "selection_rate", "brier"],
+        "thresholds": [0.5, 0.2502],
+    }
 
     report = fmfair.evaluate_counts(fmfair.counts(frame, **COLUMNS, grid=20), min_group_size=least, **options)
 
@@ -46,8 +49,8 @@ def test_logits_are_counted_by_their_sigmoid_and_ranked_within_the_bounds(seed: 
     frame = random_frame(seed, logit=True)
     # Sums of probabilities near 0 lose their digits, and with them observed/expected.
     exact = [m for m in EXACT if m != "observed_expected"]
-    options = {"metrics": [*exact, *BOUNDED, "tpr", "ppv"], "thresholds": [0.5, 0.9]}
-    columns = {**COLUMNS, "score_type": "logit"}
+    options: dict[str, Any] = {"metrics": [*exact, *BOUNDED, "tpr", "ppv"], "thresholds": [0.5, 0.9]}
+    columns: dict[str, Any] = {**COLUMNS, "score_type": "logit"}
 
     report = fmfair.evaluate_counts(fmfair.counts(frame, **columns, grid=100), **options)
 
@@ -57,7 +60,10 @@ def test_logits_are_counted_by_their_sigmoid_and_ranked_within_the_bounds(seed: 
 @pytest.mark.parametrize("seed", [11, 12])
 def test_what_is_exact_is_what_the_rows_give(seed: int) -> None:
     frame = random_frame(seed)
-    options = {"metrics": [*EXACT, *RATES], "thresholds": [k / 4000 for k in (0, 1, 400, 1001, 2000, 4000)]}
+    options: dict[str, Any] = {
+        "metrics": [*EXACT, *RATES],
+        "thresholds": [k / 4000 for k in (0, 1, 400, 1001, 2000, 4000)],
+    }
 
     report = fmfair.evaluate_counts(fmfair.counts(frame, **COLUMNS), **options)
 
@@ -153,7 +159,7 @@ def test_reports_from_rows_have_no_bounds() -> None:
 @pytest.mark.parametrize("keep", ["drop", "keep"])
 def test_missing_groups_are_left_out_or_shown(keep: str) -> None:
     frame = {"y": [0, 1, 1, 0], "p": [0.1, 0.9, 0.4, 0.3], "sex": ["F", None, "F", "(missing)"]}
-    columns = {"y_true": "y", "y_score": "p", "missing_groups": keep}
+    columns: dict[str, Any] = {"y_true": "y", "y_score": "p", "missing_groups": keep}
 
     report = fmfair.evaluate_counts(fmfair.counts(frame, **columns), metrics="accuracy")
 

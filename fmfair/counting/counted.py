@@ -16,6 +16,7 @@ from fmfair.counting import query
 from fmfair.counting.facts import Facts, scales
 from fmfair.counting.keys import SAMPLE, Counted, Key, Names, expressions, keys_of, named_groups, packs
 from fmfair.counting.levels import NUMBER
+from fmfair.counting.suppression import suppressed, suppressed_facts
 from fmfair.counting.table import added
 from fmfair.errors import FmfairError, Problems, listing, plural
 from fmfair.groupings import groupings
@@ -73,7 +74,10 @@ def counted(
     cells = pl.concat([_cells(parts, tables, keys, groups, by, schema) for parts in [(), *wanted]])
     cells = pl.concat([cells, *(_unused(groups[key.name], key.name, list(by), cells) for key in keys)])
     _note_missing(cells, options, notes)
-    if options.missing_groups == "drop":
+    if least is not None:
+        cells = suppressed(cells, facts, list(by), least, notes)
+        facts = suppressed_facts(facts)
+    elif options.missing_groups == "drop":
         cells = cells.filter(~pl.col("group_parts").list.eval(pl.element().is_null()).list.any())
     order = pl.LazyFrame(
         {"attribute_parts": [[k.name] for k in keys], "levels": [groups[k.name].levels for k in keys]},

@@ -17,6 +17,7 @@ import polars.selectors as cs
 
 from fmfair import readers
 from fmfair.convert import is_a, plain_errors
+from fmfair.database.connection import quoted
 from fmfair.metrics.bins import LARGEST_LOSS, LOG_FLOOR
 
 # The logarithm of this is below the floor.
@@ -26,7 +27,7 @@ WHOLE = ("rows", "missing", "infinite", "outside", "r", "rr")
 
 
 def source_of(frame: Any) -> tuple[nw.LazyFrame[Any], pl.Schema]:
-    """The table in its engine, and the types of its columns; no row is read.
+    """The table in its engine, and the types of its columns, for which no more than one row is read.
 
     Raises:
         FmfairError: It is no table.
@@ -34,20 +35,24 @@ def source_of(frame: Any) -> tuple[nw.LazyFrame[Any], pl.Schema]:
     if is_a(frame, "duckdb", "DuckDBPyRelation") or is_a(frame, "pyspark", "DataFrame"):
         with plain_errors("read the table"):
             lazy = nw.from_native(frame).lazy()
-            empty = lazy.head(0).collect("pyarrow").to_native()
-        return lazy, readers.schema(readers.scan(empty))
+            first = lazy.head(1).collect("pyarrow").to_native()  # without a row the levels of an ENUM are not told
+        return lazy, readers.schema(readers.scan(first))
     scanned = readers.scan(frame)
     return nw.from_native(scanned), readers.schema(scanned)
 
 
 def named(frame: nw.LazyFrame[Any], names: Mapping[str, str]) -> nw.LazyFrame[Any]:
     """The columns under other names: new name by name; Polars would read names such as `*` as patterns."""
-    native = frame.to_native()
+    native, columns = frame.to_native(), frame.collect_schema().names()
+    own = {name: f"c{i}" for i, name in enumerate(columns)}
     if isinstance(native, pl.LazyFrame):
-        own = list(dict.fromkeys(names.values()))
-        numbered = native.select(cs.by_name(*own)).rename({name: f"c{i}" for i, name in enumerate(own)})
-        return nw.from_native(numbered.select(pl.col(f"c{own.index(n)}").alias(new) for new, n in names.items()))
-    return frame.select(*(nw.col(name).alias(new) for new, name in names.items()))
+        native = native.rename(own)
+    elif is_a(native, "duckdb", "DuckDBPyRelation"):
+        native = native.project(", ".join(f"{quoted(name)} AS {new}" for name, new in own.items()))
+    else:
+        native = native.toDF(*own.values())
+    renamed: nw.LazyFrame[Any] = nw.from_native(native).lazy()
+    return renamed.select(*(nw.col(own[name]).alias(new) for new, name in names.items()))
 
 
 def collected(frames: Sequence[nw.LazyFrame[Any]]) -> list[pl.DataFrame]:

@@ -12,7 +12,7 @@ import polars as pl
 from fmfair.columns import COUNTS, LIST_OF_TEXT
 from fmfair.counting.facts import MAX_ROWS_LOG2, Facts, differing, read_facts
 from fmfair.counting.levels import agreed_levels
-from fmfair.errors import FmfairError, Problems, listing, near, plural
+from fmfair.errors import FmfairError, Problems, listing, plural
 from fmfair.groupings import join_parts
 
 SUMS = ("n", "n_pos", "sum_r", "sum_r_pos", "sum_rr", "sum_bce", "left_out")
@@ -131,11 +131,11 @@ def _typed(table: pl.DataFrame, name: str) -> pl.DataFrame:
         if column.dtype.is_nested() or column.dtype in (pl.Object, pl.Binary):
             problems.add(f"{name}: column {column.name!r} has the type {column.dtype}, which is no by-key")
         columns[column.name] = column
+    missing = [wanted for wanted in COUNTS if wanted not in table.columns]
+    if missing:
+        problems.add(f"{name}: no column {listing(missing)}; expected a table that fmfair.counts made")
     for wanted, dtype in COUNTS.items():
-        if wanted not in table.columns:
-            problems.add(
-                f"{name}: no column {wanted!r}{near(wanted, table.columns)}; expected what fmfair.counts makes"
-            )
+        if wanted in missing:
             continue
         try:
             columns[wanted] = _cast(table[wanted], dtype)
