@@ -107,6 +107,25 @@ def test_scores_near_0_and_1_keep_their_digits() -> None:
     assert_twins(case_of(table([0, 1, 0, 1, 1, 0, 1, 0], near)), 1e-12)
 
 
+@pytest.mark.parametrize(
+    ("x", "y", "intercept"),
+    [
+        ([300.0, 300.0], [1, 0], -300.0),
+        ([300.0, -300.0], [0, 1], 0.0),
+        # Between the two every sigmoid is 0 or 1 to the last digit, and the middle is where the tails are equal.
+        ([0.5, 300.0], [1, 0], -150.25),
+        ([1.25, -300.0], [0, 1], 149.375),
+        ([300.0, 8.0, 1.25], [1, 0, 0], None),
+        ([45.0, -300.0, -300.0, 0.5], [0, 1, 1, 0], None),
+    ],
+)
+def test_a_newton_step_that_goes_astray_is_halved(x: list[float], y: list[int], intercept: float | None) -> None:
+    case = case_of(table(y, x), score_type="logit")
+
+    assert_twins(case, 1e-12)
+    assert intercept is None or everyone(case)[0] == pytest.approx(intercept, rel=1e-12, abs=1e-12)
+
+
 NOT_FITTED = {
     "no positives": (([0, 0], [0.2, 0.3]), (None, None, None)),
     "a score of 0": (([0, 1, 1], [0.2, 0.0, 0.9]), (None, None, "scores of exactly 0 or 1 have no logit")),

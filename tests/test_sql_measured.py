@@ -156,6 +156,14 @@ def test_weights_beyond_the_range_of_numbers_are_null_with_that_note(weight: flo
     assert found.filter(pl.col("value").is_null() & pl.col("note").is_null()).is_empty()
 
 
+def test_a_fit_that_does_not_settle_says_so() -> None:
+    frame = table([0, 1, 1, 0, 1], [0.2, 0.7, 0.4, 0.6, 0.9], w=[1e300, 1e300, 1.0, 1.0, 1.0])
+
+    found = assert_twins(case_of(frame, weight="w", metrics=["calibration_slope"]))
+
+    assert found.select("value", "note").unique().rows() == [(None, "the fit did not settle")]
+
+
 def test_a_value_computed_by_hand() -> None:
     frame = table([1, 1, 0, 0, 0], [0.9, 0.4, 0.6, 0.1, 0.1], w=[1.0, 1.0, 2.0, 1.0, 1.0])
     case = case_of(frame, metrics=["auc", "tpr", "fpr"], weight="w", thresholds=[0.5])
