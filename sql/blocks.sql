@@ -43,89 +43,89 @@ GROUP BY m.cell, m.grouping;
 -- by_prob: whether rows are in order of prob, not of score. tuning: only the cells on which
 -- thresholds are tuned, whatever the grouping. needed: FALSE leaves the rows alone.
 CREATE OR REPLACE TEMP MACRO blocks_of(by_prob, tuning, needed) AS TABLE
-WITH chosen AS (
-    SELECT
-        cell,
-        pos,
-        neg,
-        CASE WHEN getvariable('weighted') AND pos > 0 THEN pos ELSE 1.0 END AS pos_unit,
-        CASE WHEN getvariable('weighted') AND neg > 0 THEN neg ELSE 1.0 END AS neg_unit
-    FROM totals
-    WHERE
-        needed
-        AND CASE
-            WHEN tuning THEN cell IN (SELECT scope FROM cells)
-            ELSE grouping = coalesce(getvariable('grouping'), grouping)
-        END
-),
+    WITH chosen AS (
+        SELECT
+            cell,
+            pos,
+            neg,
+            CASE WHEN getvariable('weighted') AND pos > 0 THEN pos ELSE 1.0 END AS pos_unit,
+            CASE WHEN getvariable('weighted') AND neg > 0 THEN neg ELSE 1.0 END AS neg_unit
+        FROM totals
+        WHERE
+            needed
+            AND CASE
+                WHEN tuning THEN cell IN (SELECT scope FROM cells)
+                ELSE grouping = coalesce(getvariable('grouping'), grouping)
+            END
+    ),
 
-begun AS (
-    SELECT
-        *,
-        sum(pos / pos_unit) OVER (ORDER BY cell) - pos / pos_unit AS pos_before,
-        sum(neg / neg_unit) OVER (ORDER BY cell) - neg / neg_unit AS neg_before
-    FROM chosen
-),
+    begun AS (
+        SELECT
+            *,
+            sum(pos / pos_unit) OVER (ORDER BY cell) - pos / pos_unit AS pos_before,
+            sum(neg / neg_unit) OVER (ORDER BY cell) - neg / neg_unit AS neg_before
+        FROM chosen
+    ),
 
-placed AS (
-    SELECT
-        m.profile,
-        b.cell,
-        b.pos_unit,
-        b.neg_unit
-    FROM members AS m
-    INNER JOIN begun AS b ON m.cell = b.cell
-),
+    placed AS (
+        SELECT
+            m.profile,
+            b.cell,
+            b.pos_unit,
+            b.neg_unit
+        FROM members AS m
+        INNER JOIN begun AS b ON m.cell = b.cell
+    ),
 
-ordered AS (
-    SELECT
-        p.cell,
-        CASE WHEN by_prob THEN s.prob ELSE s.score END AS score,
-        s.y * s.weight / p.pos_unit AS pos,
-        (1 - s.y) * s.weight / p.neg_unit AS neg
-    FROM samples AS s
-    INNER JOIN placed AS p ON s.profile = p.profile
-    ORDER BY 1, 2 DESC
-),
+    ordered AS (
+        SELECT
+            p.cell,
+            CASE WHEN by_prob THEN s.prob ELSE s.score END AS score,
+            s.y * s.weight / p.pos_unit AS pos,
+            (1 - s.y) * s.weight / p.neg_unit AS neg
+        FROM samples AS s
+        INNER JOIN placed AS p ON s.profile = p.profile
+        ORDER BY 1, 2 DESC
+    ),
 
-running AS (
-    SELECT
-        cell,
-        score,
-        sum(pos) OVER (ROWS UNBOUNDED PRECEDING) AS tp,
-        sum(neg) OVER (ROWS UNBOUNDED PRECEDING) AS fp,
-        lead(cell) OVER () AS next_cell,
-        lead(score) OVER () AS next_score
-    FROM ordered
-),
+    running AS (
+        SELECT
+            cell,
+            score,
+            sum(pos) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS tp,
+            sum(neg) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS fp,
+            lead(cell) OVER () AS next_cell,
+            lead(score) OVER () AS next_score
+        FROM ordered
+    ),
 
-ends AS (
-    SELECT
-        cell,
-        score,
-        tp,
-        fp
-    FROM running
-    WHERE next_cell IS DISTINCT FROM cell OR next_score IS DISTINCT FROM score
-),
+    ends AS (
+        SELECT
+            cell,
+            score,
+            tp,
+            fp
+        FROM running
+        WHERE next_cell IS DISTINCT FROM cell OR next_score IS DISTINCT FROM score
+    ),
 
-steps AS (
-    SELECT
-        *,
-        tp - lag(tp, 1, 0.0) OVER () AS pos,
-        fp - lag(fp, 1, 0.0) OVER () AS neg
-    FROM ends
-)
+    steps AS (
+        SELECT
+            *,
+            tp - lag(tp, 1, 0.0) OVER () AS pos,
+            fp - lag(fp, 1, 0.0) OVER () AS neg
+        FROM ends
+    )
 
-SELECT
-    s.cell,
-    s.score,
-    s.pos * b.pos_unit AS pos,
-    s.neg * b.neg_unit AS neg,
-    (s.tp - b.pos_before) * b.pos_unit AS tp,
-    (s.fp - b.neg_before) * b.neg_unit AS fp
-FROM steps AS s
-INNER JOIN begun AS b ON s.cell = b.cell;
+    SELECT
+        s.cell,
+        s.score,
+        s.pos * b.pos_unit AS pos,
+        s.neg * b.neg_unit AS neg,
+        (s.tp - b.pos_before) * b.pos_unit AS tp,
+        (s.fp - b.neg_before) * b.neg_unit AS fp
+    FROM steps AS s
+    INNER JOIN begun AS b ON s.cell = b.cell;
 
 CREATE OR REPLACE TEMP VIEW blocks AS
 FROM blocks_of(by_prob := FALSE, tuning := FALSE, needed := TRUE);

@@ -10,7 +10,7 @@
 --
 -- Traps
 -- - Rows meet one interval each, not every threshold. Rows are summed up once, by profile and
---   interval, and the cells of all groupings add up those sums.
+--   interval, and the cells of all groupings add up those sums. A single cut needs no intervals.
 -- - prob > threshold is prob >= the next larger double, so that one text serves both.
 -- - All cells of a by-key share its intervals, which are cut at the thresholds of all its scopes.
 -- - fsum keeps the digits of many rows, in whatever order they come. tp and tn are differences of
@@ -27,7 +27,7 @@ WITH places AS (
             ELSE t.threshold
         END AS place
     FROM thresholds AS t
-    INNER JOIN (SELECT DISTINCT scope, "by" FROM cells) AS c ON t.scope = c.scope
+    INNER JOIN cells AS c ON t.scope = c.scope
     WHERE t.threshold IS NOT NULL AND t.why IS NULL
 )
 
@@ -38,31 +38,39 @@ SELECT
     row_number() OVER (PARTITION BY "by" ORDER BY place)::INTEGER AS position
 FROM places;
 
--- A row finds its interval by a hash join with a grid of equal steps, which each know the one or
--- two intervals that they touch. Steps are found by arithmetic that never falls as prob rises.
+-- A row finds its interval by a hash join with a grid of equal steps, which know the intervals that
+-- they touch, mostly one. Only arithmetic that never falls as prob rises may find the step.
 CREATE OR REPLACE TEMP TABLE grids AS
+WITH extents AS (
+    SELECT
+        "by",
+        min(place) AS low,
+        max(place) AS high,
+        8 * count(*) AS n_steps,
+        count(*) = 1 AS one_cut
+    FROM cuts
+    GROUP BY "by"
+)
+
 SELECT
     "by",
-    CASE WHEN isfinite(max(place) - min(place)) THEN min(place) ELSE 0 END AS low,
-    CASE WHEN isfinite(max(place) - min(place)) THEN max(place) ELSE 0 END AS high,
-    CASE
-        WHEN isfinite(4 * count(*) / (max(place) - min(place)))
-            THEN 4 * count(*) / (max(place) - min(place))
-        ELSE 0
-    END AS scale
-FROM cuts
-GROUP BY "by";
+    low,
+    high,
+    one_cut,
+    -- One step for all where numbers of this size have no scale.
+    CASE WHEN isfinite(n_steps / (high - low)) THEN n_steps / (high - low) ELSE 0 END AS scale
+FROM extents;
 
-CREATE OR REPLACE TEMP MACRO step_of(value, low, high, scale) AS
-    floor((least(greatest(value, low), high) - low) * scale)::INTEGER;
+CREATE OR REPLACE TEMP MACRO step_of(v, low, high, scale) AS
+CASE WHEN scale > 0 THEN floor((least(greatest(v, low), high) - low) * scale) ELSE 0 END::INTEGER;
 
 CREATE OR REPLACE TEMP TABLE steps AS
 WITH intervals AS (
     SELECT
         "by",
         position,
-        place AS from_place,
-        lead(place, 1, 'infinity'::DOUBLE) OVER (PARTITION BY "by" ORDER BY position) AS to_place
+        place,
+        lead(place, 1, 'infinity'::DOUBLE) OVER (PARTITION BY "by" ORDER BY position) AS next_place
     FROM (
         SELECT
             "by",
@@ -70,27 +78,28 @@ WITH intervals AS (
             place
         FROM cuts
         UNION ALL
-        SELECT DISTINCT
+        SELECT
             "by",
             0 AS position,
             '-infinity'::DOUBLE AS place
-        FROM cuts
+        FROM grids
     )
 )
 
 SELECT
     i."by",
     i.position,
-    i.from_place,
-    i.to_place,
+    i.place,
+    i.next_place,
     unnest(
         range(
-            step_of(i.from_place, g.low, g.high, g.scale),
-            step_of(i.to_place, g.low, g.high, g.scale) + 1
+            step_of(i.place, g.low, g.high, g.scale),
+            step_of(i.next_place, g.low, g.high, g.scale) + 1
         )
     )::INTEGER AS step
 FROM intervals AS i
-INNER JOIN grids AS g ON i."by" = g."by";
+INNER JOIN grids AS g ON i."by" = g."by"
+WHERE NOT g.one_cut;
 
 CREATE OR REPLACE TEMP TABLE confusion AS
 WITH places AS (
@@ -102,7 +111,8 @@ WITH places AS (
     INNER JOIN grids AS g ON c."by" = g."by"
 ),
 
-placed AS (
+-- The step is a column before the join with the steps, so that no other order of joins is tried.
+located AS (
     SELECT
         s.profile,
         s.y,
@@ -111,20 +121,38 @@ placed AS (
         p."by",
         step_of(s.prob, p.low, p.high, p.scale) AS step
     FROM samples AS s
-    INNER JOIN places AS p ON s.profile = p.profile
+    INNER JOIN places AS p ON s.profile = p.profile AND NOT p.one_cut
+),
+
+placed AS (
+    SELECT
+        s.profile,
+        s.y,
+        s.weight,
+        (s.prob >= p.low)::INTEGER AS position
+    FROM samples AS s
+    INNER JOIN places AS p ON s.profile = p.profile AND p.one_cut
+    UNION ALL
+    SELECT
+        r.profile,
+        r.y,
+        r.weight,
+        i.position
+    FROM located AS r
+    INNER JOIN steps AS i
+        ON
+            r."by" = i."by" AND r.step = i.step AND r.prob >= i.place AND r.prob < i.next_place
 ),
 
 sums AS (
     SELECT
-        p.profile,
-        s.position,
-        fsum(p.y * p.weight) AS pos,
-        fsum((1 - p.y) * p.weight) AS neg,
+        profile,
+        position,
+        fsum(y * weight) AS pos,
+        fsum((1 - y) * weight) AS neg,
         count(*) AS n
-    FROM placed AS p
-    INNER JOIN steps AS s
-        ON p."by" = s."by" AND p.step = s.step AND p.prob >= s.from_place AND p.prob < s.to_place
-    GROUP BY p.profile, s.position
+    FROM placed
+    GROUP BY profile, position
 ),
 
 cell_sums AS (

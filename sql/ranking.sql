@@ -28,14 +28,15 @@ WITH whole AS (
         fsum(pos * (tp / (tp + fp))) AS precisions,
         max(tp) AS m,
         max(fp) AS n
-    FROM blocks_of(
-        by_prob := FALSE,
-        tuning := FALSE,
-        needed := EXISTS (
-            FROM requested
-            WHERE kind IN ('auc', 'average_precision', 'adjusted_auprc')
+    FROM
+        blocks_of(
+            by_prob := FALSE,
+            tuning := FALSE,
+            needed := EXISTS (
+                FROM requested
+                WHERE kind IN ('auc', 'average_precision', 'adjusted_auprc')
+            )
         )
-    )
     GROUP BY cell
 ),
 
@@ -74,11 +75,14 @@ curve_steps AS (
         r.high,
         CASE WHEN r."over" = 'fpr' THEN b.neg / t.neg ELSE b.pos / t.pos END AS width,
         CASE WHEN r."over" = 'fpr' THEN b.pos / t.pos ELSE b.neg / t.neg END AS height,
-        CASE WHEN r."over" = 'fpr' THEN (b.fp - b.neg) / t.neg ELSE (t.pos - b.tp) / t.pos END AS lft,
-        CASE WHEN r."over" = 'fpr' THEN (b.tp - b.pos) / t.pos ELSE (t.neg - b.fp) / t.neg END AS bottom
-    FROM blocks_of(
-        by_prob := FALSE, tuning := FALSE, needed := EXISTS (FROM partial_ranges)
-    ) AS b
+        CASE WHEN r."over" = 'fpr' THEN (b.fp - b.neg) / t.neg ELSE (t.pos - b.tp) / t.pos END
+            AS lft,
+        CASE WHEN r."over" = 'fpr' THEN (b.tp - b.pos) / t.pos ELSE (t.neg - b.fp) / t.neg END
+            AS bottom
+    FROM
+        blocks_of(
+            by_prob := FALSE, tuning := FALSE, needed := EXISTS (FROM partial_ranges)
+        ) AS b
     INNER JOIN totals AS t ON b.cell = t.cell
     CROSS JOIN partial_ranges AS r
 ),
@@ -130,11 +134,15 @@ limit_values AS (
         b.cell,
         r.position,
         coalesce(max(b.tp / t.pos) FILTER (WHERE b.fp / t.neg <= r.high + 1e-12), 0.0) AS value
-    FROM blocks_of(
-        by_prob := FALSE,
-        tuning := FALSE,
-        needed := EXISTS (FROM requested WHERE kind = 'tpr_at_fpr')
-    ) AS b
+    FROM
+        blocks_of(
+            by_prob := FALSE,
+            tuning := FALSE,
+            needed := EXISTS (
+                FROM requested
+                WHERE kind = 'tpr_at_fpr'
+            )
+        ) AS b
     INNER JOIN totals AS t ON b.cell = t.cell
     INNER JOIN requested AS r ON r.kind = 'tpr_at_fpr'
     GROUP BY b.cell, r.position

@@ -72,7 +72,7 @@ found AS (
             WHEN of_tpr THEN max(score) FILTER (WHERE reaches)
             ELSE min(score) FILTER (WHERE reaches)
         END AS reaching,
-        max({'aim': aim, 'below': -score}) FILTER (WHERE aim IS NOT NULL) AS best
+        max(struct_pack(aim := aim, below := -score)) FILTER (WHERE aim IS NOT NULL) AS best
     FROM candidates
     GROUP BY cell, rule, of_tpr
 ),
@@ -83,11 +83,15 @@ lowest AS (
         b.cell,
         f.rule,
         min(b.score) AS score
-    FROM blocks_of(
-        by_prob := TRUE,
-        tuning := TRUE,
-        needed := getvariable('weighted') AND EXISTS (FROM rules WHERE has_aim)
-    ) AS b
+    FROM
+        blocks_of(
+            by_prob := TRUE,
+            tuning := TRUE,
+            needed := EXISTS (
+                FROM rules
+                WHERE has_aim AND getvariable('weighted')
+            )
+        ) AS b
     INNER JOIN totals AS t ON b.cell = t.cell
     INNER JOIN found AS f ON b.cell = f.cell
     WHERE
