@@ -16,6 +16,7 @@ from fmfair.errors import FmfairError, Problems, listing, plural
 from fmfair.groupings import join_parts
 
 SUMS = ("n", "n_pos", "sum_r", "sum_r_pos", "sum_rr", "sum_bce", "left_out")
+_LISTS = {"attribute_parts", "group_parts"}
 # What the missing group is called where it is shown.
 MISSING = "(missing)"
 
@@ -43,7 +44,7 @@ def checked(table: pl.DataFrame, name: str = "the counts") -> tuple[pl.DataFrame
     Raises:
         FmfairError: It is no table of counts, or holds what cannot be counts; all problems are reported.
     """
-    with_types = _typed(table, name)
+    with_types = _typed(_completed(table), name)
     facts = _one_set_of_facts(with_types, name)
     _check_values(with_types, facts, name)
     return added(with_types, facts, name), facts
@@ -119,6 +120,22 @@ def _group_names(groups: pl.DataFrame, facts: Facts) -> pl.DataFrame:
         "group_parts": [g for _, g in rows],
     }
     return groups.with_columns(pl.Series(name, values, dtype=COUNTS[name]) for name, values in columns.items())
+
+
+def _completed(table: pl.DataFrame) -> pl.DataFrame:
+    """A table as plain SQL makes it, without lists, with what it lacks: it holds attributes alone and fine bins."""
+    flat = {"attribute", "group", "bin"} <= set(table.columns) and not _LISTS & set(table.columns)
+    if not flat:
+        return table
+    whole = table["attribute"].cast(pl.String, strict=False).fill_null("") == ""  # CSV has no empty text
+    nothing = pl.lit(pl.Series([[]], dtype=LIST_OF_TEXT)).first()
+    lists = [
+        pl.when(whole).then(nothing).otherwise(pl.concat_list(pl.col(of).cast(pl.String))).alias(f"{of}_parts")
+        for of in ("attribute", "group")
+    ]
+    lacking = {"bin_end": pl.col("bin") + 1, "left_out": pl.lit(0), "levels": pl.lit(None, pl.String)}
+    others = [value.alias(column) for column, value in lacking.items() if column not in table.columns]
+    return table.with_columns(*lists, *others, pl.col("attribute", "group").cast(pl.String).fill_null(""))
 
 
 def _typed(table: pl.DataFrame, name: str) -> pl.DataFrame:
