@@ -92,8 +92,8 @@ CREATE OR REPLACE TEMP MACRO blocks_of(by_prob, tuning, needed) AS TABLE
         SELECT
             cell,
             score,
-            sum(pos) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS tp,
-            sum(neg) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS fp,
+            sum(pos) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS tp, -- noqa
+            sum(neg) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS fp, -- noqa
             lead(cell) OVER () AS next_cell,
             lead(score) OVER () AS next_score
         FROM ordered

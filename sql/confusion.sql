@@ -11,6 +11,7 @@
 -- Traps
 -- - Rows meet one interval each, not every threshold. Rows are summed up once, by profile and
 --   interval, and the cells of all groupings add up those sums. A single cut needs no intervals.
+-- - Cuts far closer together than most share a step of the grid, whose rows try each of them.
 -- - prob > threshold is prob >= the next larger double, so that one text serves both.
 -- - All cells of a by-key share its intervals, which are cut at the thresholds of all its scopes.
 -- - fsum keeps the digits of many rows, in whatever order they come. tp and tn are differences of

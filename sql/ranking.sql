@@ -8,7 +8,7 @@
 --   auc                P(a positive scores above a negative) + 1/2 P(tie)
 --   average_precision  sum over blocks of pos / m times the precision at the block, a step sum
 --   adjusted_auprc     1 - ln(average precision) / ln(prevalence)
---   partial_auc        area under the ROC curve, or over it seen from sensitivity, between two rates
+--   partial_auc        area under the ROC curve between two FPRs or two sensitivities
 --   tpr_at_fpr         largest TPR of the thresholds with FPR <= the limit
 --   ece (quantile)     a block with a share q of the mass below it is in bin floor(bins * q)
 -- References: Mann & Whitney 1947; Hanley & McNeil 1982; McClish 1989; scikit-learn's
