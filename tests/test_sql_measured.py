@@ -19,7 +19,7 @@ STEMS = (
     *("thresholds", "confusion", "rates", "reasons", "measured"),
 )
 KEYS = ["cell", "position", "t"]
-FEW = settings(max_examples=8)
+FEW = settings(max_examples=6)
 PARAMETERS = ["partial_auc(tpr=(0.8, 1))", "partial_auc(fpr=(0, 0.3), corrected=False)", "tpr_at_fpr(0.3)", "ece(7)"]
 EVERYTHING = [*(m.name for m in CLASSIFICATION), *PARAMETERS]
 
