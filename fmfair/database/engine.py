@@ -11,7 +11,7 @@ from fmfair.database.connection import Database
 from fmfair.database.samples import StoredSamples
 from fmfair.gaps import COLUMNS, KEY
 from fmfair.groupings import Grouping
-from fmfair.metrics.metric import NOT_A_PROBABILITY, Metric
+from fmfair.metrics.metric import Metric
 from fmfair.metrics.to_sql import requested_table
 from fmfair.notes import Notes
 from fmfair.options import Options, Threshold, as_number
@@ -61,8 +61,6 @@ class DatabaseEngine:
         self._put_inputs(groupings, cells)
         for name in ("metrics", "blocks", *_ONCE):
             self.database.script(name)
-            if name == "thresholds" and self._undefined_default:
-                self._put_undefined(cells)
         for name, table in _PER_GROUPING.items():
             self._collect(name, table, len(groupings))
         for name in _LAST:
@@ -144,26 +142,6 @@ class DatabaseEngine:
             else:
                 number = as_number(item)
                 yield t, FIXED if number is not None else str(item), None, number
-
-    @property
-    def _undefined_default(self) -> bool:
-        """Whether the default threshold cannot be had, because the scores are no probabilities."""
-        scale = self.samples.scale
-        return scale is not None and not scale.is_probability and not (self.options.thresholds or self.samples.decided)
-
-    def _put_undefined(self, cells: pl.DataFrame) -> None:
-        """The default threshold of scores that are no probabilities: shown, and undefined."""
-        undefined = (
-            cells.select("scope")
-            .unique()
-            .with_columns(
-                t=pl.lit(0, pl.Int32),
-                threshold=pl.lit(0.5),
-                threshold_rule=pl.lit(FIXED),
-                why=pl.lit(NOT_A_PROBABILITY),
-            )
-        )
-        self.database.put("thresholds", undefined)
 
     def _collect(self, name: str, table: str, groupings: int) -> None:
         """Run a file for one grouping after another, so that no sort is larger than the samples."""
