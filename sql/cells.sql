@@ -211,6 +211,16 @@ WITH parts AS (
         generate_subscripts(parts, 1) AS place,
         len(parts) AS size
     FROM groupings
+),
+
+lacked AS (
+    SELECT
+        p.profile,
+        list(i.attribute) AS attributes
+    FROM profiles AS p
+    CROSS JOIN incomplete AS i
+    ANTI JOIN profile_names AS n ON p.profile = n.profile AND i.attribute = n.attribute
+    GROUP BY p.profile
 )
 
 SELECT
@@ -231,12 +241,8 @@ SELECT
     [] AS names
 FROM wholes AS w
 CROSS JOIN profiles AS p
-WHERE
-    NOT EXISTS (
-        SELECT 1
-        FROM (SELECT unnest(w.lacking) AS attribute) AS a
-        ANTI JOIN profile_names AS n ON a.attribute = n.attribute AND n.profile = p.profile
-    );
+LEFT JOIN lacked AS l ON p.profile = l.profile
+WHERE NOT list_has_any(w.lacking, coalesce(l.attributes, []));
 
 CREATE OR REPLACE TEMP TABLE cell_names AS
 WITH found AS (

@@ -194,7 +194,7 @@ SELECT
         WHEN NOT getvariable('probability') THEN NULL
         WHEN logit IS NOT NULL
             THEN least(greatest(logit, 0) - logit * y + ln(1 + exp(-abs(logit))), 1e100)
-        ELSE 0 - least(greatest(ln(CASE WHEN y = 1 THEN prob ELSE 1 - prob END), -100), 0)
+        ELSE 0 - greatest(ln(greatest(CASE WHEN y = 1 THEN prob ELSE 1 - prob END, 1e-300)), -100)
     END AS loss,
     NULL::TINYINT AS pred,
     weight
