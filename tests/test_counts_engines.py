@@ -201,7 +201,7 @@ def test_attributes_are_counted_together_while_their_combinations_are_few() -> N
         for i, (name, size) in enumerate({"a": 2, "b": 5, "c": 5, "d": 10}.items())
     ]
 
-    assert packs(keys, [("a",), ("b",), ("c",), ("d",)]) == [("d", "b"), ("c", "a")]
+    assert packs(keys, [("a",), ("b",), ("c",), ("d",)]) == [("d",), ("b", "a"), ("c",)]
     assert packs(keys, [("a",), ("b",), ("a", "b"), ("b", "a")]) == [("a", "b")]
 
 

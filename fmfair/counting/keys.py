@@ -25,8 +25,9 @@ from fmfair.tally import Tally
 SAMPLE = 100_000
 # An attribute with more groups there is looked at as a whole before anything is counted by it.
 SUSPICIOUS = 2_000
-# Attributes are counted together, and added up later, while they have no more combinations than this.
-TOGETHER = 60
+# Attributes are counted together, and added up later, while they have no more combinations than this. With more groups
+# than a few times 4000 bins Polars sets partial counts aside, and its memory grows with the rows.
+TOGETHER = 12
 
 
 @dataclass(frozen=True)

@@ -56,12 +56,16 @@ def named(frame: nw.LazyFrame[Any], names: Mapping[str, str]) -> nw.LazyFrame[An
 
 
 def collected(frames: Sequence[nw.LazyFrame[Any]]) -> list[pl.DataFrame]:
-    """The small results; Polars computes them together, from one reading of the table, in bounded memory."""
-    natives = [frame.to_native() for frame in frames]
+    """The small results, one after another: together Polars would hold the table in memory for all of them."""
     with plain_errors("count the rows"):
-        if all(isinstance(native, pl.LazyFrame) for native in natives):
-            return pl.collect_all(natives, engine="streaming")
-        return [_as_polars(frame.collect("pyarrow").to_native()) for frame in frames]
+        return [_small(frame) for frame in frames]
+
+
+def _small(frame: nw.LazyFrame[Any]) -> pl.DataFrame:
+    native = frame.to_native()
+    if isinstance(native, pl.LazyFrame):
+        return native.collect(engine="streaming")
+    return _as_polars(frame.collect("pyarrow").to_native())
 
 
 def _as_polars(table: Any) -> pl.DataFrame:
