@@ -6,14 +6,14 @@ Those two are imported when they are needed, so that `--help` and `--version` ne
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 
 from fmfair.cli import output
 from fmfair.cli.argv import SeveralValues
-from fmfair.cli.options import EPILOG, with_options
+from fmfair.cli.options import COUNT_OPTIONS, EPILOG, with_options
 from fmfair.cli.wording import in_flags
 from fmfair.errors import FmfairError
 from fmfair.version import installed_version
@@ -75,14 +75,43 @@ def _fmfair(
 @with_options
 def score(context: typer.Context, **given: Any) -> None:
     """Measures how performance differs between groups, from a table of predictions."""
+    from fmfair.cli.score import score as score_table
+
+    _run(score_table, context, given)
+
+
+def _count(context: typer.Context, **given: Any) -> None:
+    """Counts a table of predictions per group and score bin: a small table that adds up, for fmfair merge and score."""
+    from fmfair.cli.count import count
+
+    _run(count, context, given)
+
+
+app.command("count", cls=SeveralValues)(with_options(_count, COUNT_OPTIONS))
+
+
+def _run(command: Callable[..., int], context: typer.Context, given: Mapping[str, Any]) -> None:
+    """Runs a command with its options; errors name the options as they are typed."""
     flags = {str(p.name): p.opts[0] for p in context.command.params if p.param_type_name == "option"}
     try:
-        from fmfair.cli.score import score as score_table
-
-        status = score_table(given, flags)
+        status = command(given, flags)
     except FmfairError as error:
         raise FmfairError(in_flags(str(error), flags)) from None
     raise typer.Exit(status)
+
+
+@app.command("merge")
+def merge_tables(
+    tables: Annotated[list[str], typer.Argument(metavar="COUNTS...", help="Files, globs or folders of counts.")],
+    output_path: Annotated[
+        str | None, typer.Option("--output", metavar="PATH", help="Write the sum: all.parquet")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print no notes.")] = False,
+) -> None:
+    """Adds tables of counts that fmfair count made: of hospitals, of shards, of nights."""
+    from fmfair.cli.count import merge
+
+    raise typer.Exit(merge(tables, output_path, quiet=quiet))
 
 
 @app.command("metrics")

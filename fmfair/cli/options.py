@@ -92,6 +92,24 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType({
 })
 # fmt: on
 
+_BY_NAME = {option.name: option for options in OPTIONS.values() for option in options}
+# What of it `fmfair count` takes, and what only that takes.
+COUNT_OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType(
+    {
+        "Data": (
+            *(_BY_NAME[n] for n in ("attributes", "bins", "intersections", "intersectional", "by", "no_by")),
+            *(_BY_NAME[n] for n in ("missing_values", "missing_groups", "y_true", "y_score", "positive", "ignore")),
+            *(_BY_NAME[n] for n in ("score_type", "missing_scores", "missing_labels", "conventions")),
+        ),
+        "Output": (
+            Option("output_path", "--output", "PATH", "Write the counts: counts.parquet"),
+            Option("grid", "--grid", "N", "Score bins on [0, 1]; default 4000", "whole"),
+            Option("suppress_below", "--suppress-below", "K", "Show no count of 1 to K - 1 rows: 10", "whole"),
+            _BY_NAME["quiet"],
+        ),
+    }
+)
+
 _TYPES: Mapping[str, Any] = {
     "text": str | None,
     "texts": list[str] | None,
@@ -139,7 +157,9 @@ _PROSE = (
 EPILOG = "\n\n".join([_EXAMPLES.strip(), *(" ".join(paragraph.split()) for paragraph in _PROSE)])
 
 
-def with_options(function: Callable[..., None]) -> Callable[..., None]:
+def with_options(
+    function: Callable[..., None], panels: Mapping[str, tuple[Option, ...]] = OPTIONS
+) -> Callable[..., None]:
     """Gives a function `f(context, **given)` the options as its parameters, which is where typer looks for them."""
     table = typer.Argument(metavar="PREDICTIONS", help="Table with one row per sample: a file, a glob or a folder.")
     alias = typer.Option("--input", "--predictions", hidden=True)
@@ -148,7 +168,7 @@ def with_options(function: Callable[..., None]) -> Callable[..., None]:
         _parameter("predictions", Annotated[str | None, table], None),
         _parameter("table_option", Annotated[str | None, alias], None),
     ]
-    for panel, options in OPTIONS.items():
+    for panel, options in panels.items():
         for option in options:
             declared = typer.Option(
                 *option.flags.split(), metavar=option.shown, help=option.text, rich_help_panel=panel, show_default=False

@@ -12,6 +12,7 @@ import polars as pl
 from fmfair import readers
 from fmfair.cli import fail_if, output
 from fmfair.cli.arguments import choose_task, find_roles, plain_arguments, refuse_other_task, typed_arguments
+from fmfair.cli.count import holds_counts, report_of
 from fmfair.cli.tables import complete_rows, in_folder, predictions, table_path
 from fmfair.cli.wording import in_flags
 from fmfair.errors import plural
@@ -72,6 +73,8 @@ def evaluated(given: Given, flags: Mapping[str, str]) -> Report:
     with output.spinner("reading", shown=shown):
         source = predictions(given, notes)
         schema = readers.schema(source)
+    if holds_counts(schema.names()):
+        return report_of(path, given, flags)
     task = choose_task(given, schema.names())
     refuse_other_task(given, flags, task or "cls")
     arguments = plain_arguments(given, schema.names(), task or "cls")
