@@ -120,14 +120,14 @@ def _levels(
     if guessed is not None:
         ordered, codes = guessed
         if len(ordered) > FEW and not options.conventions.strict_input:
-            _check_distinct(codes.drop_nulls().value_counts(name="rows")["rows"], name)
+            _check_rows(name, codes.drop_nulls().value_counts(name="rows")["rows"])
         return ordered, codes, False
     counts = tally.value_counts(values)
     levels = counts["value"]
     if dtype.is_numeric():
         _check_continuous(levels, name, options, notes)
     if not options.conventions.strict_input:
-        _check_distinct(counts["rows"], name)
+        _check_rows(name, counts["rows"])
     names = group_names(levels)
     if dtype == pl.String or isinstance(dtype, pl.Categorical):
         ordered = _ordered(names, options)
@@ -159,20 +159,33 @@ def _check_continuous(levels: pl.Series, name: str, options: Options, notes: Not
     whole = levels.dtype.is_integer() or bool((levels == levels.round()).all())
     limit = MAX_CODES if whole and not options.conventions.strict_input else MAX_CONTINUOUS
     if len(levels) > limit:
-        raise FmfairError(
-            f"attribute {name!r} looks continuous ({len(levels)} distinct values from {levels[0]} to "
-            f"{levels[-1]}); group it with bins={{{name!r}: [40, 60]}} (cut points) or bins={{{name!r}: 4}} "
-            "(quantiles), or cast it to text if each value is a group"
-        )
+        raise looks_continuous(name, len(levels), levels[0], levels[-1])
     if len(levels) > MAX_CONTINUOUS:
         notes.say(f"{name}: {len(levels)} whole numbers were taken as group codes; give bins= if it is a measurement")
 
 
-def _check_distinct(counts: pl.Series, name: str) -> None:
-    single = int((counts == 1).sum())
-    if len(counts) > FEW and single > len(counts) / 2:
+def _check_rows(name: str, counts: pl.Series) -> None:
+    check_distinct(name, len(counts), int((counts == 1).sum()), int(counts.sum()))
+
+
+def looks_continuous(name: str, groups: int, low: object, high: object) -> FmfairError:
+    """The error for an attribute of so many different numbers that they are a measurement."""
+    return FmfairError(
+        f"attribute {name!r} looks continuous ({groups} distinct values from {low} to {high}); group it with "
+        f"bins={{{name!r}: [40, 60]}} (cut points) or bins={{{name!r}: 4}} (quantiles), or cast it to text if each "
+        "value is a group"
+    )
+
+
+def check_distinct(name: str, groups: int, single: int, rows: int) -> None:
+    """Groups of which most (`single`) have one row are no groups.
+
+    Raises:
+        FmfairError: They are so, and more than a few.
+    """
+    if groups > FEW and single > groups / 2:
         raise FmfairError(
-            f"nearly every value of {name!r} is different ({len(counts)} groups for {int(counts.sum())} rows, "
+            f"nearly every value of {name!r} is different ({groups} groups for {rows} rows, "
             f"{plural(single, 'group')} of one row); group it first, e.g. a date by year or a number with bins="
         )
 

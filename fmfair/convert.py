@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,9 @@ PLAINER = {
     "'utf-8' codec": "it is not UTF-8 text; save it as UTF-8",
 }
 
+# Java names one error behind the other; the last is what happened.
+_JAVA_CAUSE = re.compile(r"^(?:Caused by)?: [\w.$]+: (.+)$", re.MULTILINE)
+
 
 @contextmanager
 def plain_errors(doing: str) -> Iterator[None]:
@@ -40,6 +44,7 @@ def plain_errors(doing: str) -> Iterator[None]:
     except (Exception, pl.exceptions.PanicException) as error:
         lines = [line.strip(" :") for line in str(error).splitlines() if line.strip()]
         reason = next((plain for words, plain in PLAINER.items() if words in str(error)), None)
+        reason = reason or next(iter(_JAVA_CAUSE.findall(str(error))[-1:]), None)
         raise FmfairError(f"cannot {doing}: {reason or (lines or [type(error).__name__])[0]}") from error
 
 

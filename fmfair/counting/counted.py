@@ -14,7 +14,7 @@ from fmfair.attributes import Attribute
 from fmfair.columns import COUNTS, GROUPS, LIST_OF_TEXT, ROLE_NAMES, normalise
 from fmfair.counting import query
 from fmfair.counting.facts import Facts, scales
-from fmfair.counting.keys import SAMPLE, Counted, Key, Names, expressions, keys_of, named_groups, packs
+from fmfair.counting.keys import Counted, Key, Names, expressions, keys_of, named_groups, packs
 from fmfair.counting.levels import NUMBER
 from fmfair.counting.suppression import suppressed, suppressed_facts
 from fmfair.counting.table import added
@@ -27,6 +27,8 @@ from fmfair.scores import ScoreFacts
 
 # Columns that `evaluate` finds by name and counts do not use.
 UNUSED = {*ROLE_NAMES["y_pred"], *ROLE_NAMES["y_logit"]}
+# A column of more different labels is another column.
+MAX_LABELS = 10_000
 _PARTS = ("attribute_parts", "group_parts")
 SUMS = ("n", "n_pos", "sum_r", "sum_r_pos", "sum_rr", "sum_bce")
 
@@ -114,9 +116,9 @@ def _score(rows: nw.LazyFrame[Any], name: str, schema: pl.Schema, options: Optio
     dtype, column = schema[name], nw.col("s")
     if dtype.is_numeric() or dtype in (pl.Boolean, pl.Null):
         return column.cast(nw.Float64)
-    if dtype != pl.String:
-        raise FmfairError(f"y_score: column {name!r} has the type {dtype}, expected numbers")
-    (head,) = query.collected([rows.select("s").head(SAMPLE)])
+    if dtype != pl.String or query.keeps_rows(rows):
+        raise FmfairError(f"y_score: column {name!r} has the type {dtype}, expected numbers; cast it first")
+    (head,) = query.collected([rows.select("s").head(query.SAMPLE)])
     scores.as_float(head["s"], name, "y_score", options.missing_values)
     kept = nw.when(~column.is_in(list(options.missing_values))).then(column) if options.missing_values else column
     return kept.cast(nw.Float64)
@@ -128,9 +130,11 @@ def _labels_and_scale(
     """Every label `y` with its `code` (1, 0, NULL where left out), and whether scores are probabilities or logits."""
     name, score = columns.y_true[0], columns.y_score[0]
     labels.check_type(pl.Series(name, [], dtype=schema[name]), name)
-    (found,) = query.collected([query.per_label(rows)])
+    (found,) = query.collected([query.per_label(rows).head(MAX_LABELS + 1)])
     if found.is_empty():
         raise FmfairError("the table has no rows")
+    if found.height > MAX_LABELS:
+        raise FmfairError(f"y_true: column {name!r} has more than {MAX_LABELS:,} different values; is it the labels?")
     values = found["y"].cast(schema[name]) if isinstance(schema[name], pl.Enum) else found["y"]
     code = labels.binary(values, name, options, notes, tally=Counted(found["rows"]))
     used = found.filter(code.is_not_null())

@@ -11,19 +11,17 @@ from typing import Any
 import narwhals as nw
 import polars as pl
 
-from fmfair.attributes import AGE_CUTS, MAX_CONTINUOUS, encode, natural_order
+from fmfair.attributes import AGE_CUTS, MAX_CONTINUOUS, check_distinct, encode, looks_continuous, natural_order
 from fmfair.binning import bin_codes, bin_labels
 from fmfair.columns import normalise
 from fmfair.counting.levels import NUMBER
-from fmfair.counting.query import collected, cut, per_value
+from fmfair.counting.query import collected, cut, sizes, spread
 from fmfair.errors import FmfairError, Problems
 from fmfair.notes import Notes
 from fmfair.options import Options
 from fmfair.tally import Tally
 
-# Rows at the top of the table that tell roughly how many groups an attribute has.
-SAMPLE = 100_000
-# An attribute with more groups there is looked at as a whole before anything is counted by it.
+# An attribute with more groups, as far as its size is known, is looked at as a whole before anything is counted by it.
 SUSPICIOUS = 2_000
 # Attributes are counted together, and added up later, while they have no more combinations than this. With more groups
 # than a few times 4000 bins Polars sets partial counts aside, and its memory grows with the rows.
@@ -39,7 +37,7 @@ class Key:
         column: The column of raw values or interval numbers.
         dtype: The type of the attribute's own column.
         edges: The cut points, where the engine cuts numbers.
-        size: How many groups there are among the first rows, at least 1.
+        size: Roughly how many groups there are, at least 1.
     """
 
     name: str
@@ -72,11 +70,11 @@ def keys_of(
         with problems.collecting():
             keys.append(Key(name, column, schema[name], _edges(name, schema[name], options)))
     problems.raise_if_any()
-    head = collected([frame.select(*names).head(SAMPLE)])[0]
+    size = sizes(frame, list(names))
     found = []
     for key in keys:
         with problems.collecting():
-            found.append(_looked_at(frame, key, head[key.column], options, notes))
+            found.append(_looked_at(frame, key, size[key.column], options, notes))
     problems.raise_if_any()
     return found
 
@@ -98,20 +96,22 @@ def _edges(name: str, dtype: pl.DataType, options: Options) -> tuple[float, ...]
     return tuple(sorted({float(edge) for edge in wanted})) if dtype.is_numeric() else None
 
 
-def _looked_at(frame: nw.LazyFrame[Any], key: Key, head: pl.Series, options: Options, notes: Notes) -> Key:
+def _looked_at(frame: nw.LazyFrame[Any], key: Key, size: int, options: Options, notes: Notes) -> Key:
     """The key, ages cut; what has very many values is checked as a whole, so that nothing is counted by a name."""
     if key.edges is not None:
         return replace(key, size=len(key.edges) + 1)
     if normalise(key.name) == "age" and key.dtype.is_numeric() and options.bins.get(key.name) is None:
         (largest,) = collected([frame.select(nw.col(key.column).max())])
         highest = largest.item()
-        if head.n_unique() > MAX_CONTINUOUS or (isinstance(highest, int | float) and highest >= AGE_CUTS[0]):
+        if size > MAX_CONTINUOUS or (isinstance(highest, int | float) and highest >= AGE_CUTS[0]):
             notes.say(f"{key.name}: cut at {', '.join(f'{c:g}' for c in AGE_CUTS)} since no bins= were given")
             return replace(key, edges=AGE_CUTS, size=len(AGE_CUTS) + 1)
-    if head.n_unique() > SUSPICIOUS:
-        (levels,) = collected([per_value(frame, [key.column])])
-        encoded(levels[key.column], key, options, Notes(), Counted(levels["rows"]))
-    return replace(key, size=max(head.n_unique(), 1))
+    if size > SUSPICIOUS and options.bins.get(key.name) is None and not isinstance(key.dtype, pl.Enum):
+        found = spread(frame, key.column)
+        if key.dtype.is_numeric():
+            raise looks_continuous(key.name, found["groups"], found["low"], found["high"])
+        check_distinct(key.name, found["groups"], found["single"], found["rows"])
+    return replace(key, size=max(size, 1))
 
 
 def expressions(keys: Sequence[Key]) -> list[nw.Expr]:

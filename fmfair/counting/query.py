@@ -22,23 +22,35 @@ from fmfair.metrics.bins import LARGEST_LOSS, LOG_FLOOR
 
 # The logarithm of this is below the floor.
 TINY = 1e-44
+# Rows at the top of a table that tell roughly how many values a column has.
+SAMPLE = 100_000
 # Whole numbers that were added up or counted.
 WHOLE = ("rows", "missing", "infinite", "outside", "r", "rr")
 
 
 def source_of(frame: Any) -> tuple[nw.LazyFrame[Any], pl.Schema]:
-    """The table in its engine, and the types of its columns, for which no more than one row is read.
+    """The table in its engine, and the types of its columns, for which DuckDB reads one row and Spark none.
 
     Raises:
         FmfairError: It is no table.
     """
-    if is_a(frame, "duckdb", "DuckDBPyRelation") or is_a(frame, "pyspark", "DataFrame"):
+    if is_a(frame, "duckdb", "DuckDBPyRelation") or _is_spark(frame):
         with plain_errors("read the table"):
-            lazy = nw.from_native(frame).lazy()
-            first = lazy.head(1).collect("pyarrow").to_native()  # without a row the levels of an ENUM are not told
-        return lazy, readers.schema(readers.scan(first))
+            # Without a row DuckDB does not tell the levels of an ENUM.
+            first = frame.limit(0).toArrow() if _is_spark(frame) else frame.limit(1)
+            schema = readers.schema(readers.scan(first))
+            return nw.from_native(frame).lazy(), schema
     scanned = readers.scan(frame)
     return nw.from_native(scanned), readers.schema(scanned)
+
+
+def _is_spark(frame: Any) -> bool:
+    return is_a(frame, "pyspark", "DataFrame")
+
+
+def keeps_rows(frame: nw.LazyFrame[Any]) -> bool:
+    """Whether the rows are a cluster's, so that not even the first of them may be looked at one by one."""
+    return _is_spark(frame.to_native())
 
 
 def named(frame: nw.LazyFrame[Any], names: Mapping[str, str]) -> nw.LazyFrame[Any]:
@@ -96,6 +108,34 @@ def per_label(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
 def per_value(frame: nw.LazyFrame[Any], keys: Sequence[str]) -> nw.LazyFrame[Any]:
     """How many rows there are of each combination of values."""
     return frame.group_by(*keys, drop_null_keys=False).agg(nw.len().alias("rows"))
+
+
+def sizes(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> dict[str, int]:
+    """How many values each column has: among the first rows, or on a cluster, where no row is the first, among all."""
+    if not columns:
+        return {}
+    rows = frame if keeps_rows(frame) else frame.head(SAMPLE)
+    (found,) = collected([rows.select(nw.col(c).n_unique() for c in columns)])
+    return {column: int(found[column].item() or 0) for column in columns}
+
+
+def spread(frame: nw.LazyFrame[Any], column: str) -> dict[str, Any]:
+    """How rows spread over the values of a column: `groups`, `single` (groups of one row), `rows`, `low`, `high`."""
+    value, rows = nw.col(column), nw.col("rows")
+    each = per_value(frame.filter(~value.is_null()), [column])
+    single = nw.when(rows == 1).then(1).otherwise(0).sum()
+    (found,) = collected(
+        [
+            each.select(
+                nw.len().alias("groups"),
+                single.alias("single"),
+                rows.sum().alias("rows"),
+                value.min().alias("low"),
+                value.max().alias("high"),
+            )
+        ]
+    )
+    return found.row(0, named=True)
 
 
 def cut(column: str, edges: Sequence[float]) -> nw.Expr:
