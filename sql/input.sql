@@ -1,6 +1,10 @@
 -- Reads a table of predictions, one row per sample and by-key with a column per attribute, in a
--- bare DuckDB shell. README.md says how to run this and the files that follow. In Python fmfair
--- makes the same tables itself, and does more: see there.
+-- bare DuckDB shell. README.md says how to run this and the files that follow.
+--
+-- What Python does beyond this: it finds columns by their usual names, cuts numbers into bins,
+-- takes several score columns, decisions (y_pred), logits beside probabilities, labels other than
+-- 0 and 1, missing scores, missing attributes as a group and thresholds per by-key, and says what
+-- it left out.
 --
 -- Variables (SET VARIABLE predictions = 'predictions.parquet'), all but the first two optional:
 --     predictions  path or glob of files that DuckDB reads, or the name of a table or view
@@ -126,6 +130,11 @@ problems AS (
             'threshold_rule', 'value', 'n', 'n_pos', 'weight_sum', 'denominator', 'in_gaps', 'note',
             'statistic', 'worst_group', 'best_group', 'n_groups'
         )
+    UNION ALL
+    SELECT 'no column may be called (fmfair); rename it'
+    FROM input_columns
+    WHERE starts_with(lower(name), '(fmfair)')
+    HAVING count(*) > 1
     UNION ALL
     SELECT 'attributes: name at least one column'
     WHERE (SELECT count(*) FROM attribute_columns) = 0

@@ -114,6 +114,7 @@ CASES = {
         wide(**TYPES), {"attributes": ["mixed", "sex", "code"], "intersections": [["mixed", "sex"]]}
     ),
     "fairmedfm": Case(wide(**KEYS), {**BOTH, **FAIRMEDFM, "by": ["model"], "intersections": 2}),
+    "fairmedfm, logits": Case(wide(prob=column(2, [-800.0, -1.5, 0.0, 0.25, 40.0, 800.0])), {**BOTH, **FAIRMEDFM}),
     "fairmedfm, one class": Case(wide(label=[int(s == "F") for s in wide()["sex"]]), {**BOTH, **FAIRMEDFM}),
     "fairmedfm, numbers and text": Case(wide(**TYPES), {"attributes": ["mixed", "text"], **FAIRMEDFM}),
     "long": Case(long(wide(), ["sex", "site"])),

@@ -35,6 +35,8 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         "has the name of a column of the results",
     ),
     "numbers as groups": ({"sex": [k / 7 for k in range(300)]}, {}, "looks continuous (300 distinct numbers)"),
+    "a column with a name of ours": ({"(FmFair)": [1] * 300}, {}, "no column may be called (fmfair)"),
+    "no attribute": ({}, {"attributes": []}, "attributes: name at least one column"),
     "an age": ({"age": column(1, [20, 30])}, {"attributes": ["age"]}, '"age" looks continuous'),
     "names as groups": ({"sex": [f"name {k}" for k in range(300)]}, {}, 'nearly every value of "sex" is different'),
     "repeated samples": ({"id": column(1, [1, 2])}, {"sample_id": "id"}, "ids repeat inside a by-key"),
