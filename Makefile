@@ -27,11 +27,12 @@ java: ## install a Java for the tests on Spark, where there is none and Debian's
 	  && apt-get update -q && apt-get install -q -y --no-install-recommends default-jre-headless; } \
 	  || echo "no Java: the tests in tests/test_spark.py are left out; install Java 17 or newer to run them"
 
-lint: $(VENV)/dev.stamp ## check style, format, types and the direction of imports
+lint: $(VENV)/dev.stamp ## check style, format, types, the direction of imports, and SQL
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache pyproject.toml
+	$(BIN)/sqlfluff lint sql
 
 bench: $(VENV)/dev.stamp ## measure time and memory beside FairMedFM (several minutes)
 	$(BIN)/python -m benchmarks.evaluate $(ARGS)
