@@ -175,3 +175,21 @@ def test_one_cell_of_a_table_with_margins_takes_three_more_with_it() -> None:
     out = left_out(rows, sums_of(rows), set(), 10)
 
     assert {cell.parts for cell in out} == {("F", "a"), ("F", "b"), ("M", "a"), ("M", "b")}
+
+
+def test_the_same_table_is_suppressed_in_the_same_way_every_time() -> None:
+    frame = cohort(10)
+    tables = [fmfair.counts(frame, **COLUMNS, intersections=2, suppress_below=LEAST) for _ in range(3)]
+
+    assert all(table.drop("sum_bce").equals(tables[0].drop("sum_bce")) for table in tables[1:])
+
+
+def test_kept_missing_groups_are_listed_or_left_out_like_others() -> None:
+    frame = cohort(11).with_columns(pl.when(pl.col("race") != "b").then("race").alias("race"))
+    columns = {**COLUMNS, "attributes": ["race"], "missing_groups": "keep"}
+
+    report = fmfair.evaluate_counts(fmfair.counts(frame, **columns, suppress_below=LEAST), metrics="accuracy")
+
+    truth = fmfair.evaluate(frame, **columns, metrics="accuracy")
+    assert report.groups.select("group", "n").equals(truth.groups.select("group", "n"))
+    assert "(missing)" in report.groups["group"]

@@ -75,10 +75,10 @@ def left_out(rows: dict[Cell, int], sums: Sequence[Sum], hidden: set[Cell], leas
 
 
 def _smallest(rows: dict[Cell, int], of: Sum, unlisted: set[Cell]) -> Cell | None:
-    """The smallest listed part of a sum, the first of equals; the whole itself where no part is listed."""
+    """The smallest listed part of a sum, the first by name of equals; the whole itself where no part is listed."""
     listed = [cell for cell in of.parts if rows[cell] > 0 and cell not in unlisted]
     if listed:
-        return min(listed, key=lambda cell: rows[cell])
+        return min(listed, key=lambda cell: (rows[cell], repr(cell)))
     return of.whole if of.whole not in unlisted and of.whole.grouping else None
 
 

@@ -9,8 +9,9 @@ also the cells left out of a group hold 0 or at least `least` rows together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 import polars as pl
@@ -20,6 +21,8 @@ from fmfair.counting.facts import Facts, scales
 from fmfair.errors import plural
 from fmfair.notes import Notes
 
+# What becomes of a group: shown, not shown since a value is missing, left out, or without rows.
+LISTED, HIDDEN, OUT, NONE = range(4)
 SUMS = ("n", "n_pos", "sum_r", "sum_r_pos", "sum_rr", "sum_bce")
 
 
@@ -37,21 +40,39 @@ def suppressed(cells: pl.DataFrame, facts: Facts, by: Sequence[str], least: int,
         The same columns, sums in the units of `suppressed_facts(facts)`; without the groups of missing values if the
         facts say that they are dropped.
     """
-    keys = cells.select(by).unique(maintain_order=True) if by else pl.DataFrame(height=1)
-    parts, n_out = [], 0
-    for key in keys.iter_rows():
-        own = cells
-        for name, value in zip(by, key, strict=True):
-            own = own.filter(pl.col(name).eq_missing(pl.lit(value, own.schema[name])))
-        table = _OneKey(own, facts, least)
-        n_out += len(table.out)
-        parts.append(table.rows())
-    result = pl.concat(parts)
+    name = [*by, "attribute_parts", "group_parts"]
+    groups = cells.select(*name, pl.struct(*by, pl.lit(0)).rank("dense").alias("\0key")).unique()
+    groups = groups.sort("\0key").with_row_index("\0cell")
+    rows = cells.join(groups, on=name, nulls_equal=True).sort("\0cell", "bin")
+    of_rows = rows.select("\0cell", "bin", "n").to_numpy()
+    ends = np.searchsorted(of_rows[:, 0], np.arange(groups.height + 1))
+    start, stop = np.full((2, rows.height), -1)
+    state = np.full(groups.height, HIDDEN)
+    named = groups.select("attribute_parts", "group_parts").rows()
+    for of_key in _runs(groups["\0key"].to_numpy()):
+        own = {Cell(tuple(named[i][0]), tuple(named[i][1])): i for i in of_key}
+        table = _OneKey({c: of_rows[ends[i] : ends[i + 1], 1:] for c, i in own.items()}, facts, least)
+        for cell, i in own.items():
+            state[i] = table.state(cell)
+            if state[i] == LISTED:
+                mine = slice(ends[i], ends[i + 1])
+                start[mine], stop[mine] = table.places(cell, of_rows[mine, 1])
+    merged = _merged(rows, start, stop, facts)
+    empty = groups.with_columns(pl.Series("left_out", state == OUT).cast(pl.Int32)).filter(pl.Series(state >= OUT))
+    none = [
+        pl.lit(int(c == "bin_end")).cast(t).alias(c) for c, t in cells.schema.items() if c not in (*name, "left_out")
+    ]
+    result = pl.concat([merged.select(cells.columns), empty.with_columns(none).select(cells.columns)])
     notes.warn(
-        f"suppress_below={least}: {plural(n_out, 'group')} left out, and score bins merged: of AUC "
+        f"suppress_below={least}: {plural(int((state == OUT).sum()), 'group')} left out, and score bins merged: of AUC "
         f"{_width(result, by):.4f} is open in the middle of the listed groups, instead of {_width(cells, by):.4f}"
     )
     return result
+
+
+def _runs(numbers: Ints) -> list[Ints]:
+    """The positions of every number, in an array in which equal numbers lie together."""
+    return np.split(np.arange(len(numbers)), np.flatnonzero(np.diff(numbers)) + 1)
 
 
 def suppressed_facts(facts: Facts) -> Facts:
@@ -70,114 +91,93 @@ def _width(rows: pl.DataFrame, by: Sequence[str]) -> float:
 
 
 class _OneKey:
-    """The counts of one by-key."""
+    """The counts of one by-key: which groups are listed, and in which bins."""
 
-    def __init__(self, cells: pl.DataFrame, facts: Facts, least: int) -> None:
+    def __init__(self, rows: Mapping[Cell, Ints], facts: Facts, least: int) -> None:
         self.facts = facts
         self.least = least
-        self.tables = {Cell(tuple(attributes), tuple(groups)): rows for (attributes, groups), rows in _grouped(cells)}
-        self.counts = {cell: self._vector(rows) for cell, rows in self.tables.items()}
-        size = {cell: int(vector.sum()) for cell, vector in self.counts.items()}
-        self.hidden = {c for c in self.tables if None in c.parts} if facts.missing_groups == "drop" else set()
-        self.sums = [s for s in sums_of(self.tables) if s.whole in self.tables]
-        self.out = left_out(size, self.sums, self.hidden, least)
-        self.listed = [c for c in self.tables if size[c] > 0 and c not in self.out and c not in self.hidden]
-        self.size = size
+        self.counts = {cell: self._vector(bins) for cell, bins in rows.items()}
+        self.size = {cell: int(vector.sum()) for cell, vector in self.counts.items()}
+        self.hidden = {c for c in rows if None in c.parts} if facts.missing_groups == "drop" else set()
+        self.sums = [s for s in sums_of(rows) if s.whole in rows]
+        self.out = left_out(self.size, self.sums, self.hidden, least)
+        unlisted = self.out | self.hidden
+        self.listed = {c for c in rows if self.size[c] > 0 and c not in unlisted}
         self.starts = self._bins()
 
-    def _vector(self, rows: pl.DataFrame) -> Ints:
+    def state(self, cell: Cell) -> int:
+        """Whether a group is listed, hidden for its missing value, left out, or has no rows."""
+        if cell in self.listed:
+            return LISTED
+        return HIDDEN if cell in self.hidden else OUT if cell in self.out else NONE
+
+    def places(self, cell: Cell, bins: Ints) -> tuple[Ints, Ints]:
+        """The start and the end of the merged bin that each bin of a group is in."""
+        starts = self.starts[cell]
+        at = np.searchsorted(starts, bins, side="right") - 1
+        return starts[at], np.append(starts[1:], self.facts.grid + 1)[at]
+
+    def _vector(self, rows: Ints) -> Ints:
+        """The rows in every bin, from pairs of bin and rows."""
         counts = np.zeros(self.facts.grid + 1, dtype=np.int64)
-        np.add.at(counts, rows["bin"].to_numpy(), rows["n"].to_numpy())
+        np.add.at(counts, rows[:, 0], rows[:, 1])
         return counts
 
     def _bins(self) -> dict[Cell, Ints]:
         """Where the bins of every listed group start."""
         found: dict[Cell, Ints] = {}
-        coarsest: dict[tuple[str, ...], Ints] = {}
-        everyone = Cell((), ())
-        finest = np.arange(self.facts.grid + 1)
-        coarsest[()] = coarsened(finest, [self.counts[c] for c in (everyone,) if c in self.listed], self.least)
+        everyone, finest = Cell((), ()), np.arange(self.facts.grid + 1)
         if everyone in self.listed:
-            found[everyone] = coarsest[()]
+            found[everyone] = coarsened(finest, [self.counts[everyone]], self.least)
+        coarsest: dict[tuple[str, ...], Ints] = {(): found.get(everyone, finest[:1])}
         for grouping in sorted(self.facts.groupings, key=len):
-            own = [c for c in self.listed if c.grouping == grouping]
             if len(grouping) == 1:
-                own.sort(key=lambda c: -self.size[c])
-                rest, starts = self.counts[everyone], coarsest[()]
-                for cell in own:
-                    rest = rest - self.counts[cell]
-                    starts = found[cell] = coarsened(starts, [self.counts[cell], rest], self.least)
-                coarsest[grouping] = starts
-                continue
-            above = [coarsest[g] for g in coarsest if set(g) < set(grouping)]
-            shared = above[0]
-            for other in above[1:]:
-                shared = np.intersect1d(shared, other)
-            rests = [self._rest(s) for s in self.sums if s.whole in found and s.parts[0].grouping == grouping]
-            starts = coarsened(shared, [*(self.counts[c] for c in own), *rests], self.least)
-            found.update(dict.fromkeys(own, starts))
-            coarsest[grouping] = starts
+                coarsest[grouping] = self._chained(grouping, coarsest[()], found)
+            else:
+                above = [starts for coarse, starts in coarsest.items() if set(coarse) < set(grouping)]
+                coarsest[grouping] = self._shared(grouping, reduce(np.intersect1d, above), found)
         return found
+
+    def _chained(self, grouping: tuple[str, ...], starts: Ints, found: dict[Cell, Ints]) -> Ints:
+        """The bins of an attribute's groups, from the largest on; gives the coarsest."""
+        rest = self.counts[Cell((), ())]
+        for cell in sorted((c for c in self.listed if c.grouping == grouping), key=lambda c: (-self.size[c], repr(c))):
+            rest = rest - self.counts[cell]
+            starts = found[cell] = coarsened(starts, [self.counts[cell], rest], self.least)
+        return starts
+
+    def _shared(self, grouping: tuple[str, ...], starts: Ints, found: dict[Cell, Ints]) -> Ints:
+        """The bins that all cells of an intersection share."""
+        own = [c for c in self.listed if c.grouping == grouping]
+        rests = [self._rest(s) for s in self.sums if s.whole in found and s.parts[0].grouping == grouping]
+        starts = coarsened(starts, [*(self.counts[c] for c in own), *rests], self.least)
+        found.update(dict.fromkeys(own, starts))
+        return starts
 
     def _rest(self, of: Sum) -> Ints:
         """What is left of a group without its listed parts."""
-        listed = set(self.listed)
-        return self.counts[of.whole] - sum((self.counts[c] for c in of.parts if c in listed), np.int64(0))
-
-    def rows(self) -> pl.DataFrame:
-        """All rows to show: merged bins, and one row for every group that has none or was left out."""
-        parts = []
-        for cell, rows in self.tables.items():
-            if cell in self.starts:
-                parts.append(self._merged(rows, self.starts[cell]))
-            elif cell not in self.hidden:
-                none = rows.head(1).with_columns(
-                    *(pl.lit(0).cast(rows.schema[c]).alias(c) for c in ("bin", *SUMS)),
-                    pl.lit(1, pl.Int32).alias("bin_end"),
-                    pl.lit(int(cell in self.out), pl.Int32).alias("left_out"),
-                )
-                parts.append(none)
-        return pl.concat(parts)
-
-    def _merged(self, rows: pl.DataFrame, starts: Ints) -> pl.DataFrame:
-        """The rows of one group in bins that start there, residuals from their lower edges."""
-        ends = np.append(starts[1:], self.facts.grid + 1)
-        place = np.searchsorted(starts, rows["bin"].to_numpy(), side="right") - 1
-        moved = (rows["bin"].to_numpy() - starts[place]) / self.facts.grid
-        shift, unit = pl.Series("shift", moved), suppressed_facts(self.facts)
-        r, r_pos = (pl.col(c) * 2.0**-self.facts.scale for c in ("sum_r", "sum_r_pos"))
-        rr = pl.col("sum_rr") * 2.0**-self.facts.scale_squares
-        squares = rr + 2.0 * shift * r + pl.col("n") * shift * shift
-        sums = {
-            "n": pl.col("n"),
-            "n_pos": pl.col("n_pos"),
-            "sum_r": r + pl.col("n") * shift,
-            "sum_r_pos": r_pos + pl.col("n_pos") * shift,
-            "sum_rr": squares,
-            "sum_bce": pl.col("sum_bce"),
-        }
-        units = {"sum_r": unit.scale, "sum_r_pos": unit.scale, "sum_rr": unit.scale_squares}
-        located = rows.with_columns(
-            pl.Series("bin", starts[place], dtype=pl.Int32),
-            pl.Series("bin_end", ends[place], dtype=pl.Int32),
-            *(value.alias(name) for name, value in sums.items()),
-        )
-        keys = [c for c in rows.columns if c not in (*SUMS, "left_out")]
-        whole = located.group_by(keys, maintain_order=True).agg(pl.col(SUMS).sum(), pl.col("left_out").sum())
-        whole = whole.with_columns(
-            (pl.col(c) * 2.0**k).round(mode="half_away_from_zero").cast(pl.Int64) for c, k in units.items()
-        )
-        return whole.filter(pl.col("n") > 0).select(rows.columns)
+        parts = [self.counts[c] for c in of.parts if c in self.listed]
+        return self.counts[of.whole] - np.sum(parts, axis=0, dtype=np.int64) if parts else self.counts[of.whole]
 
 
-def _grouped(cells: pl.DataFrame) -> list[tuple[tuple[list[str], list[str | None]], pl.DataFrame]]:
-    """The rows of every group."""
-    order = ["attribute_parts", "group_parts"]
-    numbered = cells.join(
-        cells.select(order).unique(maintain_order=True).with_row_index("\0cell"), on=order, nulls_equal=True
-    )
-    found = []
-    for rows in numbered.partition_by("\0cell", maintain_order=True):
-        key = rows.select(order).row(0)
-        found.append(((key[0], key[1]), rows.drop("\0cell").select(cells.columns)))
-    return found
+def _merged(rows: pl.DataFrame, start: Ints, stop: Ints, facts: Facts) -> pl.DataFrame:
+    """The rows added up in the bins that they are given, residuals from the lower edges of those; -1 is none."""
+    units = suppressed_facts(facts)
+    # A division of arrays: by a single number Polars multiplies with its reciprocal.
+    shift = pl.Series("shift", (rows["bin"].to_numpy() - start) / facts.grid)
+    r, r_pos = (pl.col(c) * 2.0**-facts.scale for c in ("sum_r", "sum_r_pos"))
+    moved = {
+        "sum_r": r + pl.col("n") * shift,
+        "sum_r_pos": r_pos + pl.col("n_pos") * shift,
+        "sum_rr": pl.col("sum_rr") * 2.0**-facts.scale_squares + 2.0 * shift * r + pl.col("n") * shift * shift,
+    }
+    scale = {"sum_r": units.scale, "sum_r_pos": units.scale, "sum_rr": units.scale_squares}
+    placed = rows.with_columns(
+        pl.Series("bin", start, dtype=pl.Int32),
+        pl.Series("bin_end", stop, dtype=pl.Int32),
+        *(value.alias(name) for name, value in moved.items()),
+    ).filter((pl.col("bin") >= 0) & (pl.col("n") > 0))
+    keys = [c for c in rows.columns if c not in (*SUMS, "left_out")]
+    whole = placed.group_by(keys, maintain_order=True).agg(pl.col(SUMS).sum(), pl.col("left_out").sum())
+    rounded = [(pl.col(c) * 2.0**k + 0.5).floor().cast(pl.Int64).alias(c) for c, k in scale.items()]
+    return whole.with_columns(rounded)
