@@ -82,15 +82,17 @@ def bin_table(rows: pl.DataFrame, cells: pl.Series, n_bins: int) -> pl.DataFrame
         Columns `cell`, `bin`, `n`, `n_pos`, `weight`, and where scores are probabilities `sum_y`, `sum_p`,
         `sum_bce`, `sum_brier`.
     """
-    table = rows.lazy().with_columns(pl.lit(cells).gather(pl.col("profile")).alias("cell")).drop_nulls("cell")
+    if cells.null_count():
+        rows = rows.filter(cells.is_not_null().gather(rows["profile"]))
+    cell = cells.fill_null(0).to_numpy().astype(np.int64)[rows["profile"].to_numpy()]
     if "bin" not in rows.columns:
-        table = table.with_columns(_range_bin(pl.col("prob"), n_bins).alias("bin"))
+        rows = rows.with_columns(cell=pl.Series(cell)).with_columns(_range_bin(pl.col("prob"), n_bins).alias("bin"))
     summed = _summed_columns(rows)
-    slots = table.select((pl.col("cell") * n_bins + pl.col("bin")).cast(pl.Int64).alias("slot"), *summed).collect()
+    slot = cell * n_bins + rows["bin"].to_numpy()
     weight = "weight" if "weight" in rows.columns else "n"
     known = "sum_y" in rows.columns or "sum_p" not in rows.columns
     positives = [] if known else [pl.col("n_pos").alias("sum_y")]
-    return _per_slot(slots).select(
+    return _per_slot(slot, rows.select(summed)).select(
         (pl.col("slot") // n_bins).cast(pl.UInt64).alias("cell"),
         (pl.col("slot") % n_bins).cast(pl.UInt32).alias("bin"),
         pl.col("n", "n_pos").cast(pl.Int64),
@@ -104,15 +106,14 @@ def _summed_columns(rows: pl.DataFrame) -> list[str]:
     return [c for c in rows.columns if c in ("n", "n_pos", "weight") or c.startswith("sum_")]
 
 
-def _per_slot(rows: pl.DataFrame) -> pl.DataFrame:
-    """Sums of all columns per `slot`; empty slots are left out."""
-    slot = rows["slot"].to_numpy()
+def _per_slot(slot: npt.NDArray[np.int64], rows: pl.DataFrame) -> pl.DataFrame:
+    """Sums of all columns per slot; empty slots are left out."""
     largest = int(slot.max()) if len(slot) else 0
     if largest <= max(SPARSE * len(slot), SMALL):
         numbers = np.arange(largest + 1)
     else:
         numbers, slot = np.unique(slot, return_inverse=True)
-    return pl.DataFrame({"slot": numbers, **_sums(slot, rows.drop("slot"), len(numbers))}).filter(pl.col("n") > 0)
+    return pl.DataFrame({"slot": numbers, **_sums(slot, rows, len(numbers))}).filter(pl.col("n") > 0)
 
 
 def _sums(slot: npt.NDArray[np.intp], rows: pl.DataFrame, size: int) -> dict[str, Floats]:
