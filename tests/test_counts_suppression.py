@@ -13,6 +13,9 @@ from counts_support import outside
 
 import fmfair
 from fmfair.counting.disclosure import Cell, coarsened, left_out, sums_of
+from fmfair.counting.overlapping import ranked_overlapping
+from fmfair.counting.ranking import ranked
+from fmfair.metrics.registry import requested
 
 COLUMNS: dict[str, Any] = {"y_true": "y", "y_score": "s", "attributes": ["sex", "race", "age"], "by": []}
 LEAST = 10
@@ -116,10 +119,37 @@ def test_merged_tables_of_different_bins_keep_the_bounds() -> None:
     north, south = cohort(4), cohort(5)
     tables = [fmfair.counts(f, **COLUMNS, suppress_below=k) for f, k in ((north, 10), (south, 25))]
 
-    report = fmfair.evaluate_counts(fmfair.merge_counts(*tables), metrics=["auc", "tpr", "ece"], thresholds=0.5)
+    options: dict[str, Any] = {
+        "metrics": ["auc", "average_precision", "adjusted_auprc", "tpr_at_fpr", "tpr", "ppv", "ece"],
+        "thresholds": [0.5, "best_f1"],
+    }
+    report = fmfair.evaluate_counts(fmfair.merge_counts(*tables), **options)
 
-    truth = fmfair.evaluate(pl.concat([north, south]), **COLUMNS, metrics=["auc", "tpr", "ece"], thresholds=0.5)
-    assert outside(report, truth, "overall").is_empty()
+    options["thresholds"] = [0.5, report.overall["threshold"].drop_nulls()[1]]
+    truth = fmfair.evaluate(pl.concat([north, south]), **COLUMNS, **options)
+    shared = ["metric", "threshold"]
+    values = truth.overall.select(*shared, "value").join(
+        report.overall.select(*shared, "bound_low", "bound_high"), on=shared, nulls_equal=True
+    )
+    assert values.height == report.overall.height == 9
+    assert values.filter(~pl.col("value").is_between("bound_low", "bound_high")).is_empty()
+    widths = {m: high - low for m, low, high in report.overall.select("metric", "bound_low", "bound_high").iter_rows()}
+    assert max(widths[m] for m in ("auc", "average_precision", "tpr")) < 0.1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_bounds_of_bins_side_by_side_are_those_of_bins_that_may_overlap(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = rng.integers(0, 6, 40)
+    n_pos = rng.integers(0, n + 1)
+    bins = pl.DataFrame({"cell": np.repeat([0, 1], 20), "bin": list(range(20)) * 2, "n": n, "n_pos": n_pos})
+    bins = bins.with_columns(bin_end=pl.col("bin") + 1, cell=pl.col("cell").cast(pl.UInt64)).filter(pl.col("n") > 0)
+    metrics = requested(["auc", "average_precision", "adjusted_auprc", "tpr_at_fpr(0.25)"])
+
+    found, wanted = ranked_overlapping(bins, metrics, 20, top=None), ranked(bins, metrics, top=None)
+
+    for name in wanted.columns[1:]:
+        assert found[name].to_list() == pytest.approx(wanted[name].to_list(), abs=1e-12)
 
 
 def test_plain_and_suppressed_counts_are_not_merged() -> None:

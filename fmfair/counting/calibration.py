@@ -94,7 +94,7 @@ def _sums() -> list[pl.Expr]:
 def _absolute_bounds(placed: pl.DataFrame, names: list[str]) -> pl.DataFrame:
     """Bounds of the absolute ECE where merged bins lie across its edges."""
     excess = (pl.col("n_pos") - pl.col("p")).sum().abs()
-    # ECE bins that merged bins tie together; the bins of a cell do not overlap and are in rising order.
+    # ECE bins that merged bins tie together; the bins of a cell are in rising order.
     reached = pl.col("last").cum_max().shift(1).over("cell")
     tied = placed.with_columns(part=(pl.col("first") > reached).fill_null(value=True).cum_sum())
     low = tied.group_by("cell", "part").agg(excess.alias("error")).group_by("cell").agg(pl.col("error").sum())

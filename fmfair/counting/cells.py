@@ -1,7 +1,7 @@
 """The groups of a table of counts as groupings of numbered cells, and the score bins of each cell.
 
 Bins hold absolute sums here: `p`, `p_pos` and `pp` are the sums of the scores, of the positives' scores and of the
-squared scores. Merged bins that overlap, as when tables were suppressed differently, become one.
+squared scores.
 """
 
 from __future__ import annotations
@@ -78,14 +78,14 @@ class Counted:
         return self.n - self._totals.get(1 + self.facts.groupings.index((attribute,)), 0)
 
     def edges(self) -> pl.Series:
-        """The lower edge of every bin."""
-        return pl.Series(np.arange(self.facts.grid + 1) / self.facts.grid)
+        """The lower edge of every bin, and right above 1 the end of the last: no score is there."""
+        return pl.Series(np.append(np.arange(self.facts.grid + 1) / self.facts.grid, np.nextafter(1.0, 2.0)))
 
     def bins(self, grouping: Grouping) -> pl.DataFrame:
-        """The bins of every cell of a grouping, cells and bins rising, no two overlapping."""
+        """The bins of every cell of a grouping, cells and bins rising; merged ones may overlap."""
         number = self._number(grouping)
         cell = grouping.cell() if grouping.parts else pl.col("by").cast(pl.UInt64)
-        bins = (
+        return (
             self.rows.lazy()
             .filter((pl.col("grouping") == number) & (pl.col("n") > 0))
             .group_by(cell.alias("cell"), "bin", "bin_end")
@@ -93,7 +93,6 @@ class Counted:
             .sort("cell", "bin", "bin_end")
             .collect()
         )
-        return disjoint(bins)
 
     def _number(self, grouping: Grouping) -> int:
         """The grouping of the table that holds the rows: for a whole, one that is divided by what must be present."""
@@ -105,30 +104,15 @@ class Counted:
         incomplete = {a.name for a in self.attributes if a.column in self.incomplete}
         return next(i for i, parts in enumerate(groupings) if incomplete & set(parts) == present)
 
-    def blocks(self, bins: pl.DataFrame) -> Blocks:
-        """The bins as blocks of tied scores at their lower edges."""
-        ranks = self.facts.grid + 1
-        key = (pl.col("cell") * ranks + pl.col("bin").cast(pl.UInt64)).set_sorted().alias("key")
-        frame = bins.select(
-            key, pl.col("n_pos").alias("pos"), (pl.col("n") - pl.col("n_pos")).alias("neg"), pl.col("n").alias("rows")
-        )
-        return Blocks(frame, Ranks("bin", self.edges()))
-
-
-def disjoint(bins: pl.DataFrame) -> pl.DataFrame:
-    """Bins of a cell that overlap, made one."""
-    if (bins["bin_end"] - bins["bin"] <= 1).all():
-        return bins
-    reached = pl.col("bin_end").cum_max().shift(1).over("cell")
-    apart = (pl.col("bin") >= reached).fill_null(value=True)
-    return (
-        bins.lazy()
-        .with_columns(part=apart.cum_sum())
-        .group_by("cell", "part", maintain_order=True)
-        .agg(pl.col("bin").min(), pl.col("bin_end").max(), pl.col(SUMS).sum())
-        .drop("part")
-        .collect()
-    )
+    def blocks(self, bins: pl.DataFrame, edge: str = "bin") -> Blocks:
+        """The bins as blocks of tied scores at their lower edges, or at their upper ones (`bin_end`)."""
+        ranks = self.facts.grid + 2
+        key = (pl.col("cell") * ranks + pl.col(edge).cast(pl.UInt64)).alias("key")
+        neg = (pl.col("n") - pl.col("n_pos")).alias("neg")
+        frame = bins.select(key, pl.col("n_pos").alias("pos"), neg, pl.col("n").alias("rows"))
+        if not frame["key"].is_sorted() or frame["key"].is_duplicated().any():
+            frame = frame.group_by("key").agg(pl.col("pos", "neg", "rows").sum()).sort("key")
+        return Blocks(frame.with_columns(pl.col("key").set_sorted()), Ranks(edge, self.edges()))
 
 
 def numbered(table: pl.DataFrame, facts: Facts) -> Counted:

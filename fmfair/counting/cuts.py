@@ -8,19 +8,18 @@ undefined, right beside it: at a in {0, 1, pos - 1, pos} and c in {0, 1, neg - 1
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 
 from fmfair.blocks import Blocks
 from fmfair.confusion import confusion_at
 
 
-def cut_points(blocks: Blocks, ends: pl.Series, cells: pl.DataFrame, thresholds: pl.DataFrame) -> pl.DataFrame:
+def cut_points(starts: Blocks, ends: Blocks, cells: pl.DataFrame, thresholds: pl.DataFrame) -> pl.DataFrame:
     """The counts of every cell at the thresholds of its by-key, as `confusion_at`, at every place they may be at.
 
     Args:
-        blocks: The bins as blocks at their lower edges.
-        ends: The upper edge of each block's bin, in bins.
+        starts: The bins as blocks at their lower edges.
+        ends: The bins as blocks at their upper edges.
         cells: Columns `cell`, `by`.
         thresholds: As from `threshold_table`.
 
@@ -28,8 +27,12 @@ def cut_points(blocks: Blocks, ends: pl.Series, cells: pl.DataFrame, thresholds:
         The columns of `confusion_at`, and `row`: which cell and threshold; one row each where it is known.
     """
     counts = ("tp", "fp", "fn", "tn", "n_pred_pos")
-    sure = confusion_at(blocks, cells, thresholds).with_columns(pl.col(*counts).cast(pl.Int64))
-    opened = _left_open(sure, blocks, ends)
+    sure = confusion_at(starts, cells, thresholds).with_columns(pl.col(*counts).cast(pl.Int64))
+    # What lies surely below the threshold are the bins that end there or before.
+    above = ends.ranks.distinct.search_sorted(thresholds["threshold"], side="right")
+    beyond = thresholds.with_columns(pl.Series("cut", above, dtype=pl.UInt64).set(thresholds["cut"].is_null(), None))
+    possible = confusion_at(ends, cells, beyond)
+    opened = [(possible[of] - sure[of]).cast(pl.Int64).alias(name) for name, of in (("a", "tp"), ("c", "fp"))]
     sure = sure.with_columns(opened).with_row_index("row")
     known = pl.col("a").fill_null(0) + pl.col("c").fill_null(0) == 0
     exact = sure.filter(known).drop("a", "c")
@@ -52,23 +55,3 @@ def cut_points(blocks: Blocks, ends: pl.Series, cells: pl.DataFrame, thresholds:
 def _place(count: pl.Expr, i: int) -> pl.Expr:
     """0, 1, count - 1 or count, inside 0 ... count."""
     return (pl.lit(i, pl.Int64) if i < 2 else count - (3 - i)).clip(0, count)
-
-
-def _left_open(sure: pl.DataFrame, blocks: Blocks, ends: pl.Series) -> list[pl.Series]:
-    """How many positives (`a`) and negatives (`c`) the bin around the threshold holds; 0 for a threshold on an edge."""
-    edges = blocks.ranks.distinct.to_numpy()
-    keys, n_ranks = blocks.frame["key"].to_numpy(), np.uint64(blocks.n_ranks)
-    if not len(keys):
-        zeros = np.zeros(sure.height, dtype=np.int64)
-        return [pl.Series("a", zeros), pl.Series("c", zeros)]
-    limit = sure["threshold"].fill_null(0.0).to_numpy()
-    first = sure["cell"].to_numpy() * n_ranks
-    below = np.searchsorted(keys, first + np.searchsorted(edges, limit).astype(np.uint64)).astype(np.int64) - 1
-    at = np.maximum(below, 0)
-    beyond = np.append(edges, np.nextafter(1.0, 2.0))  # a score of 1 lies below no threshold up to 1
-    upper = beyond[np.minimum(ends.to_numpy()[at], len(edges))]
-    inside = (below >= 0) & (keys[at] >= first) & (limit < upper) & sure["threshold"].is_not_null().to_numpy()
-    return [
-        pl.Series(name, np.where(inside, blocks.frame[column].to_numpy()[at], 0).astype(np.int64))
-        for name, column in (("a", "pos"), ("c", "neg"))
-    ]

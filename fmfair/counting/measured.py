@@ -9,6 +9,7 @@ import polars as pl
 from fmfair.counting.calibration import calibrated, is_binned_ece
 from fmfair.counting.cells import Counted
 from fmfair.counting.cuts import cut_points
+from fmfair.counting.overlapping import ranked_overlapping
 from fmfair.counting.ranking import ranked
 from fmfair.groupings import Grouping
 from fmfair.measures import CELL, Measured, long_table
@@ -64,7 +65,7 @@ class Measuring:
     def _one(self, grouping: Grouping, wanted: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         bins = self.counted.bins(grouping)
         found = calibrated(bins, self.metrics, self.counted.facts.grid)
-        found = found.join(ranked(bins, self.metrics, top=self.top), on="cell", how="left", maintain_order="left")
+        found = found.join(self._ranked(bins), on="cell", how="left", maintain_order="left")
         stats = wanted.join(found, on="cell", how="left", maintain_order="left")
         names = [f"{side}:{m.name}" for m in self.metrics if not m.at_threshold for side in SIDES]
         stats = stats.with_columns(
@@ -75,7 +76,14 @@ class Measuring:
         stats = stats.select("cell", "by", "n", "n_pos", "weight", "sum_p", "fit_note", *names)
         if self.thresholds is None:
             return stats, _NO_POINTS
-        return stats, cut_points(self.counted.blocks(bins), bins["bin_end"], wanted, self.thresholds)
+        starts, ends = (self.counted.blocks(bins, edge) for edge in ("bin", "bin_end"))
+        return stats, cut_points(starts, ends, wanted, self.thresholds)
+
+    def _ranked(self, bins: pl.DataFrame) -> pl.DataFrame:
+        """Bounds of the ranking metrics; merged bins may overlap."""
+        if self.counted.facts.suppressed:
+            return ranked_overlapping(bins, self.metrics, self.counted.facts.grid, top=self.top)
+        return ranked(bins, self.metrics, top=self.top)
 
     def _thresholds(self, notes: Notes) -> pl.DataFrame:
         """The thresholds of every by-key; rules choose among the edges of the bins of all rows."""
