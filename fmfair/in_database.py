@@ -35,7 +35,7 @@ def evaluate_in(database: Database, question: Question) -> Report:
     source = open_source(question.frame, question.metadata, question.on, notes)
     columns = find_columns(source.schema, question.given, notes)
     names = load(source, columns.needed, database)
-    table = widened(Table(database, source.schema, columns, names, options, notes))
+    table = widened(Table(database, source.schema, columns, names, options, notes, source.lazy))
     samples = stored_samples(table)
     engine = DatabaseEngine(database, samples, options, notes)
     frames = build_frames(samples, options, notes, "classification", engine.measure, engine.compare)

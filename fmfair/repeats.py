@@ -36,7 +36,7 @@ def check_repeats(
             columns,
             repeated,
             example=lambda: keys.filter(keys.is_duplicated())["id"][0],
-            telling=lambda: _telling_columns(source, columns),
+            telling=lambda: telling_columns(source, columns),
             notes=notes,
         )
 
@@ -63,7 +63,7 @@ def refuse_repeats(
     )
 
 
-def _telling_columns(source: pl.LazyFrame, columns: Columns) -> str:
+def telling_columns(source: pl.LazyFrame, columns: Columns) -> str:
     """Columns not used so far, or pairs of them, that make every row different beside the id and the by-keys."""
     known = {str(columns.sample_id), *columns.by}
     schema = source.collect_schema()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
@@ -86,7 +87,8 @@ def open_database(
     """A database of its own, in memory, which spills to a folder that goes with it.
 
     Args:
-        memory_limit: What the database may hold in memory, such as `"4GB"`; None for DuckDB's own limit.
+        memory_limit: What the database may hold in memory, such as `"4GB"`; None for DuckDB's own limit, or a third of
+            the address space where the process has a limit on that (`ulimit -v`).
         temp_dir: Where the folder for spilled data is made; None for the system's.
         threads: How many threads it may use; None for all cores.
 
@@ -105,11 +107,22 @@ def open_database(
         # A progress bar of DuckDB's own would be printed among the program's output.
         connection.execute("SET enable_progress_bar = false")
         connection.execute("SET temp_directory = $1", [str(Path(folder) / "spilled")])
-        if memory_limit is not None:
-            _limit(connection, memory_limit)
+        limit = memory_limit or _third_of_address_space()
+        if limit is not None:
+            _limit(connection, limit)
         if threads is not None:
             connection.execute("SET threads = $1", [threads])
         yield Database(connection, Path(folder))
+
+
+def _third_of_address_space() -> str | None:
+    """A limit that leaves room for the libraries and for memory that is reserved and not used."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if soft == resource.RLIM_INFINITY else f"{soft // 3}B"
 
 
 def _limit(connection: DuckDBPyConnection, memory_limit: object) -> None:

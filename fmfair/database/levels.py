@@ -68,7 +68,7 @@ def levels_of(
             "with bins=, or leave a column out"
         )
     found = database.fetch(f"FROM {table} ORDER BY id")
-    frame = pl.DataFrame([_typed(found[f"v{i}"], schema[name]).alias(name) for i, name in enumerate(names)])
+    frame = pl.DataFrame({name: _typed(found[f"v{i}"], schema[name]) for i, name in enumerate(names)})
 
     def locate(which: pl.Series) -> list[int]:
         return _first_rows(database, Levels(table, frame, Tally(), chosen), which)

@@ -35,6 +35,7 @@ class Table:
         names: The column of `source` behind each of the user's.
         options: What the user asked for.
         notes: Says what was left out or assumed.
+        whole: The table with all its columns, looked at only to word an error; None for a relation.
     """
 
     database: Database
@@ -43,6 +44,7 @@ class Table:
     names: dict[str, str]
     options: Options
     notes: Notes
+    whole: pl.LazyFrame | None = None
 
     def levels(self, table: str, names: Sequence[str]) -> Levels:
         """The distinct combinations of some columns."""

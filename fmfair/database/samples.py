@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
+import polars.selectors as cs
 
 from fmfair.attributes import Attribute, check_bins, encode
 from fmfair.database.binned import coded
@@ -17,10 +18,13 @@ from fmfair.database.outcomes import Table, check_weights, finite_rows, read_par
 from fmfair.errors import FmfairError, Problems
 from fmfair.notes import Notes
 from fmfair.options import Options
-from fmfair.repeats import refuse_repeats
+from fmfair.repeats import refuse_repeats, telling_columns
 from fmfair.samples import by_keys, check_zero_weights, note_constant, note_missing_groups, per_pair
 from fmfair.scores import ScoreScale
 from fmfair.tally import Tally
+
+# Repeated ids whose rows are looked at to say what tells them apart.
+LOOKED_AT = 100
 
 
 @dataclass(frozen=True)
@@ -140,14 +144,23 @@ def _check_repeats(table: Table) -> None:
     counted = f"SELECT {sample} AS id, count(*) AS rows FROM source WHERE {sample} IS NOT NULL GROUP BY {keys}"
     repeated = int(table.database.fetch(f"SELECT coalesce(sum(rows - 1), 0)::BIGINT FROM ({counted})").item())
     if repeated:
-        example = f"SELECT min(id) FROM ({counted}) WHERE rows > 1"
+        few = f"SELECT DISTINCT id FROM ({counted}) WHERE rows > 1 ORDER BY id LIMIT {LOOKED_AT}"
+        ids = table.database.fetch(few)["id"].cast(dtype)
         refuse_repeats(
             table.columns,
             repeated,
-            example=lambda: table.database.fetch(example).item(),
-            telling=lambda: "",
+            example=lambda: ids[0],
+            telling=lambda: _telling(table, ids),
             notes=table.notes,
         )
+
+
+def _telling(table: Table, ids: pl.Series) -> str:
+    """The columns that tell the rows of some repeated ids apart."""
+    if table.whole is None:
+        return ""
+    rows = table.whole.filter(cs.by_name(str(table.columns.sample_id)).as_expr().is_in(ids.implode()))
+    return telling_columns(rows, table.columns)
 
 
 def _facts(table: Table, seen: pl.DataFrame) -> pl.DataFrame:

@@ -6,7 +6,7 @@ group by row group, so that no table needs to fit into memory and no connection 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,15 @@ import polars.selectors as cs
 from fmfair import readers
 from fmfair.convert import from_arrow, is_a, plain_errors
 from fmfair.database.connection import Database, quoted
-from fmfair.errors import FmfairError
+from fmfair.errors import FmfairError, listing
 from fmfair.join import join_metadata
 from fmfair.notes import Notes
 
 # What the column with each row's file is called while files are read.
 _FILE = "fmfair: file of the row"
+
+# Whole numbers that Parquet holds as decimals.
+LARGE = (pl.Int128, pl.UInt128)
 
 
 @dataclass(frozen=True)
@@ -89,11 +92,21 @@ def load(source: Source, needed: Sequence[str], database: Database) -> dict[str,
             chosen = ", ".join(f"{quoted(name)} AS {column}" for name, column in columns.items())
             source.relation.select(chosen).write_parquet(str(path))
     elif source.lazy is not None:
+        _refuse_objects(source.schema, columns)
         with plain_errors("read the table"):
-            _renamed(source.lazy, columns).sink_parquet(path)
+            _renamed(source.lazy, columns).with_columns(cs.by_dtype(*LARGE).cast(pl.Decimal(38, 0))).sink_parquet(path)
     database.set({"files": [str(path)]})
     database.run("CREATE OR REPLACE TEMP VIEW source AS FROM read_parquet(getvariable('files'))")
     return columns
+
+
+def _refuse_objects(schema: pl.Schema, names: Iterable[str]) -> None:
+    """Python objects can be held in memory only."""
+    objects = [name for name in names if schema[name] == pl.Object]
+    if objects:
+        raise FmfairError(
+            f"{listing(objects)}: Python objects (type Object), which DuckDB cannot read; cast them to text or numbers"
+        )
 
 
 def _renamed(lazy: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFrame:
