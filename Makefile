@@ -34,8 +34,8 @@ lint: $(VENV)/dev.stamp ## check style, format, types, the direction of imports,
 	$(BIN)/lint-imports --no-cache pyproject.toml
 	$(BIN)/sqlfluff lint sql
 
-bench: $(VENV)/dev.stamp ## measure time and memory beside FairMedFM (several minutes)
-	$(BIN)/python -m benchmarks.evaluate $(ARGS)
+bench: $(VENV)/dev.stamp ## measure time and memory beside other packages and floors (several minutes)
+	$(BIN)/python -m benchmarks $(or $(ARGS),--refresh)
 
 constraints: ## resolve the development environment anew and pin it in constraints.txt
 	set -e; tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \

@@ -1,6 +1,7 @@
 """Prediction tables of any size, made from a seed: the same call gives the same table everywhere.
 
     python -m benchmarks.generate predictions.parquet --scale 0.1 --models 3 --labels 2 --decimals 2
+    python -m benchmarks.generate predictions.parquet --data '{"rows": 5000, "clinics": 300, "float32": true}'
 
 Labels are drawn from a true probability. A score is that probability seen through noise on the logit scale, and how
 much noise depends on the groups of the sample: where it is small the score is well calibrated and ranks well, where
@@ -10,18 +11,23 @@ it is large neither. So there are real gaps to find, and none of the groups is d
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+import pyarrow.parquet as pq
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 ROWS_AT_SCALE_ONE = 1_000_000
+
+# Samples that are made and written at once, so that a file may be larger than memory.
+CHUNK = 1_000_000
 ATTRIBUTES = ("sex", "race", "age_group", "site")
 
 # Each group's share of the samples, shift of the true logit and noise of the score.
@@ -48,7 +54,14 @@ GROUPS: Mapping[str, Mapping[str, tuple[float, float, float]]] = MappingProxyTyp
 
 
 def predictions(
-    rows: int, *, models: int = 1, labels: int = 1, decimals: int | None = None, seed: int = 0
+    rows: int,
+    *,
+    models: int = 1,
+    labels: int = 1,
+    decimals: int | None = None,
+    clinics: int = 0,
+    float32: bool = False,
+    seed: int | Sequence[int] = 0,
 ) -> pl.DataFrame:
     """A table of predictions.
 
@@ -59,7 +72,9 @@ def predictions(
         labels: Findings per sample; with more than one there is a column `label`, and each is rarer than the one
             before.
         decimals: Round the scores to this many decimals, which makes ties; None leaves all of them distinct.
-        seed: Any integer.
+        clinics: Add an attribute `clinic` with that many groups, which make no difference.
+        float32: Store the scores in 32 bits.
+        seed: Any integer, or several.
 
     Returns:
         `sample_id`, `model` and `label` where asked for, `y_true` (0 or 1), `y_score` in (0, 1), and the attributes
@@ -67,6 +82,9 @@ def predictions(
     """
     rng = np.random.default_rng(seed)
     samples, shift, noise = _samples(rows, rng)
+    if clinics:
+        names = pl.Series("clinic", [f"clinic {k}" for k in range(clinics)])
+        samples = samples.with_columns(names.gather(pl.Series(rng.integers(clinics, size=rows))))
     tables = []
     for label in range(labels):
         true_logit = -1.5 - 0.3 * label + shift + 1.5 * rng.standard_normal(rows)
@@ -79,7 +97,7 @@ def predictions(
                 samples.with_columns(
                     *(pl.lit(value).alias(key) for key, (value, count) in keys.items() if count > 1),
                     y_true=pl.Series(y_true),
-                    y_score=pl.Series(score),
+                    y_score=pl.Series(score, dtype=pl.Float32 if float32 else pl.Float64),
                 )
             )
     return pl.concat(tables, rechunk=True)
@@ -98,6 +116,18 @@ def _samples(rows: int, rng: np.random.Generator) -> tuple[pl.DataFrame, Floats,
     return pl.DataFrame(columns), shift, noise
 
 
+def write_predictions(path: Path, rows: int, *, seed: int = 0, **options: Any) -> None:
+    """Writes a table of predictions, a million samples at once; each part has its own seed made from `seed`."""
+    writer: pq.ParquetWriter | None = None
+    for part, start in enumerate(range(0, rows, CHUNK)):
+        frame = predictions(min(CHUNK, rows - start), seed=[seed, part], **options)
+        table = frame.with_columns(pl.col("sample_id") + start).to_arrow()
+        writer = writer or pq.ParquetWriter(path, table.schema)
+        writer.write_table(table)
+    if writer is not None:
+        writer.close()
+
+
 def _sigmoid(logit: Floats) -> Floats:
     result: Floats = 1.0 / (1.0 + np.exp(-logit))
     return result
@@ -111,12 +141,14 @@ def main() -> None:
     parser.add_argument("--models", type=int, default=1)
     parser.add_argument("--labels", type=int, default=1)
     parser.add_argument("--decimals", type=int, help="round the scores, which makes ties")
+    parser.add_argument("--clinics", type=int, default=0, help="add an attribute with that many groups")
+    parser.add_argument("--float32", action="store_true", help="store the scores in 32 bits")
     parser.add_argument("--seed", type=int, default=0)
-    args = parser.parse_args()
-    rows = round(args.scale * ROWS_AT_SCALE_ONE)
-    predictions(rows, models=args.models, labels=args.labels, decimals=args.decimals, seed=args.seed).write_parquet(
-        args.path
-    )
+    parser.add_argument("--data", type=json.loads, default={}, help="all of these as a JSON object, with `rows`")
+    args = vars(parser.parse_args())
+    path, data = args.pop("path"), args.pop("data")
+    args["rows"] = round(args.pop("scale") * ROWS_AT_SCALE_ONE)
+    write_predictions(path, **{**args, **data})
 
 
 if __name__ == "__main__":

@@ -1,0 +1,177 @@
+"""The tasks that are timed: fmfair, the packages beside it, and the floors.
+
+A task loads the table of a file (its first rows to warm up) and returns what is timed. A new one is a function here
+and a line in `TASKS`; `cases.py` says what it is compared with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import polars as pl
+
+from benchmarks.measuring import Task
+
+ATTRIBUTES = ("sex", "race", "age_group", "site")
+SAMPLES = {"y_true": "y_true", "y_score": "y_score"}
+WARM_UP_ROWS = 2_000
+
+
+def _read(path: Path, columns: tuple[str, ...], *, warm: bool) -> pl.DataFrame:
+    if not warm:
+        return pl.read_parquet(path, columns=list(columns), memory_map=False)
+    few = pl.read_parquet(path, columns=list(columns), n_rows=WARM_UP_ROWS)
+    # So few rows of very many clinics would be refused: each would be a group of its own.
+    return few.with_columns(pl.lit("clinic 0").alias("clinic")) if "clinic" in columns else few
+
+
+def _options(attributes: tuple[str, ...], *, full: bool, thresholds: int, **options: Any) -> dict[str, Any]:
+    """Arguments of `fmfair.evaluate`: the intersection of all attributes where `full`, that many thresholds."""
+    intersections = {"intersections": [attributes]} if full else {}
+    cuts = {"thresholds": [(k + 1) / (thresholds + 1) for k in range(thresholds)]} if thresholds else {}
+    return {**SAMPLES, "attributes": list(attributes), **intersections, **cuts, **options}
+
+
+def evaluate(
+    path: Path,
+    *,
+    warm: bool,
+    attributes: Sequence[str] = ATTRIBUTES,
+    full: bool = False,
+    thresholds: int = 0,
+    by: Sequence[str] = (),
+    **options: Any,
+) -> Callable[[], object]:
+    """`fmfair.evaluate` of a table in memory."""
+    import fmfair
+
+    frame = _read(path, (*SAMPLES, *attributes, *by), warm=warm)
+    arguments = _options(tuple(attributes), full=full, thresholds=thresholds, by=list(by), **options)
+    return lambda: fmfair.evaluate(frame, **arguments)
+
+
+def engine(path: Path, *, warm: bool, **options: Any) -> Callable[[], object]:
+    """The same without the building of the result: every cell is measured, and nothing is named or compared."""
+    from fmfair import evaluation
+    from fmfair.groupings import Grouping, groupings
+
+    def measured_only(*arguments: Any) -> Any:
+        _, samples, _, asked, _, measure = arguments
+        divided = [*groupings(samples.attributes, asked.intersections), Grouping()]
+        return measure(divided, [g.cells(samples) for g in divided])
+
+    call = evaluate(path, warm=warm, **options)
+
+    def timed() -> object:
+        with mock.patch.object(evaluation, "make_report", measured_only):
+            return call()
+
+    return timed
+
+
+def evaluate_in_duckdb(path: Path, *, warm: bool, full: bool = False, **options: Any) -> Callable[[], object]:
+    """`fmfair.evaluate(path, engine="duckdb")`; the rows stay in the file, which is read while the clock runs."""
+    import fmfair
+
+    source = _read(path, (*SAMPLES, *ATTRIBUTES), warm=True) if warm else path
+    arguments = _options(ATTRIBUTES, full=full, thresholds=0, **options)
+    return lambda: fmfair.evaluate(source, engine="duckdb", **arguments)
+
+
+def scalar(path: Path, *, warm: bool, name: str) -> Callable[[], object]:
+    """One of the twelve scalar functions on arrays and one attribute."""
+    import fmfair
+
+    frame = _read(path, (*SAMPLES, "race"), warm=warm)
+    y_true, y_score = frame["y_true"].to_numpy(), frame["y_score"].to_numpy()
+    groups = frame["race"].to_numpy()
+    return lambda: getattr(fmfair, name)(y_true, y_score, sensitive_features=groups)
+
+
+def fairmedfm(path: Path, *, warm: bool, full: bool = False) -> Callable[[], object]:
+    """FairMedFM's `evaluate`; it takes a pandas frame and NumPy arrays, as its users have them."""
+    import fairmedfm as package
+
+    table = _read(path, (*SAMPLES, *ATTRIBUTES), warm=warm).to_pandas()
+    y_true, y_score, groups = table["y_true"].to_numpy(), table["y_score"].to_numpy(), table[list(ATTRIBUTES)]
+    # the warm-up has too few rows for the combination of all attributes
+    return lambda: package.evaluate(y_true, y_score, groups, intersectional=full and not warm)
+
+
+def fairlearn(path: Path, *, warm: bool) -> Callable[[], object]:
+    """`MetricFrame` of fairlearn: scikit-learn's AUC by one attribute, and the gap."""
+    from fairlearn.metrics import MetricFrame
+    from sklearn.metrics import roc_auc_score
+
+    table = _read(path, (*SAMPLES, "race"), warm=warm).to_pandas()
+
+    def gap() -> object:
+        frame = MetricFrame(
+            metrics=roc_auc_score, y_true=table["y_true"], y_pred=table["y_score"], sensitive_features=table["race"]
+        )
+        return frame.difference()
+
+    return gap
+
+
+def argsort(path: Path, *, warm: bool) -> Callable[[], object]:
+    """A floor: the order of all scores."""
+    scores = _read(path, ("y_score",), warm=warm)["y_score"].to_numpy()
+    return lambda: np.argsort(scores)
+
+
+def read(path: Path, *, warm: bool) -> Callable[[], object]:
+    """A floor: the needed columns from the file into memory."""
+    return lambda: _read(path, (*SAMPLES, *ATTRIBUTES), warm=warm)
+
+
+def five_sorts(path: Path, *, warm: bool) -> Callable[[], object]:
+    """A floor: Polars sorts packed keys (group, score rank, label), for each attribute and their intersection."""
+    frame = _read(path, (*SAMPLES, *ATTRIBUTES), warm=warm)
+    labelled = frame.select(pl.col("y_score").rank("dense").cast(pl.UInt64) * 2 + pl.col("y_true").cast(pl.UInt64))
+    codes = [frame[name].rank("dense").cast(pl.UInt64) for name in ATTRIBUTES]
+    together = codes[0]
+    for code in codes[1:]:
+        together = together * (code.n_unique() + 1) + code
+    keys = [code * 2**40 + labelled.to_series() for code in (*codes, together)]
+    return lambda: [key.sort() for key in keys]
+
+
+def five_windows(path: Path, *, warm: bool) -> Callable[[], object]:
+    """A floor: DuckDB's window over each attribute and their intersection, ordered by score, summed up per group."""
+    import duckdb
+
+    connection = duckdb.connect()
+    frame = _read(path, (*SAMPLES, *ATTRIBUTES), warm=warm)
+    groups = [*(pl.col(name) for name in ATTRIBUTES), pl.concat_str(ATTRIBUTES, separator="&")]
+    codes = [(group.rank("dense").cast(pl.Int32) - 1).alias(f"g{i}") for i, group in enumerate(groups)]
+    keys = frame.select(pl.col("y_true").cast(pl.Int8).alias("y"), pl.col("y_score").alias("score"), *codes)
+    connection.register("arrow", keys.to_arrow())
+    connection.execute("CREATE TABLE keys AS FROM arrow")
+    connection.unregister("arrow")
+    window = (
+        "SELECT grp, sum(tp) FROM (SELECT {0} AS grp, sum(y) OVER (PARTITION BY {0} ORDER BY score) AS tp FROM keys)"
+    )
+    queries = [f"{window.format(f'g{i}')} GROUP BY grp" for i in range(len(codes))]
+    return lambda: [connection.execute(query).fetchall() for query in queries]
+
+
+TASKS: Mapping[str, Task] = {
+    task.__name__: task
+    for task in (
+        evaluate,
+        engine,
+        evaluate_in_duckdb,
+        scalar,
+        fairmedfm,
+        fairlearn,
+        argsort,
+        read,
+        five_sorts,
+        five_windows,
+    )
+}

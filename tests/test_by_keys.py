@@ -1,0 +1,38 @@
+"""By-keys: all models and findings in one call are each of them alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import fmfair
+from benchmarks.generate import predictions
+
+MODELS, LABELS = 3, 2
+
+
+@pytest.mark.parametrize("thresholds", [[0.3], ["best_f1"]])
+def test_one_call_is_one_call_per_by_key(thresholds: list[float | str]) -> None:
+    frame = predictions(150, models=MODELS, labels=LABELS, decimals=2, clinics=3)
+    attributes = ["sex", "race", "age_group", "site", "clinic"]
+    options: dict[str, Any] = {
+        "attributes": attributes,
+        "intersections": 2,
+        "thresholds": thresholds,
+        "sample_id": "sample_id",
+    }
+    together = fmfair.evaluate(frame, y_true="y_true", y_score="y_score", by=["model", "label"], **options)
+    keys = frame.select("model", "label").unique().rows(named=True)
+    assert len(keys) == MODELS * LABELS
+    for key in keys:
+        alone = fmfair.evaluate(frame.filter(**key), y_true="y_true", y_score="y_score", by=[], **options)
+        for name in ("summary", "groups", "gaps", "overall"):
+            own = getattr(together, name).filter(**key).drop("model", "label")
+            if name == "groups":
+                own = own.filter(pl.col("n") > 0)
+            expected = getattr(alone, name)
+            expected = expected.filter(pl.col("n") > 0) if name == "groups" else expected
+            assert_frame_equal(own, expected, check_exact=False, abs_tol=1e-12, rel_tol=1e-12)
