@@ -166,6 +166,8 @@ def test_the_notes_say_by_how_much_and_what_was_left_out() -> None:
     assert "groups left out, and score bins merged: of AUC 0." in notes[-1]
     report = fmfair.evaluate_counts(table, metrics="auc")
     assert any(note.startswith("sex: rows of ") and "'X'" in note for note in report.notes)
+    missing = report.groups.filter((pl.col("group") == "X") & (pl.col("metric") == "auc"))
+    assert missing["note"].item() == "left out of the counts, in which small numbers are suppressed"
 
 
 def test_a_by_key_below_the_limit_is_left_out_as_a_whole() -> None:

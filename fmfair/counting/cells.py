@@ -83,16 +83,23 @@ class Counted:
 
     def bins(self, grouping: Grouping) -> pl.DataFrame:
         """The bins of every cell of a grouping, cells and bins rising; merged ones may overlap."""
-        number = self._number(grouping)
-        cell = grouping.cell() if grouping.parts else pl.col("by").cast(pl.UInt64)
         return (
-            self.rows.lazy()
-            .filter((pl.col("grouping") == number) & (pl.col("n") > 0))
-            .group_by(cell.alias("cell"), "bin", "bin_end")
+            self._rows(grouping)
+            .filter(pl.col("n") > 0)
+            .group_by("cell", "bin", "bin_end")
             .agg(pl.col(SUMS).sum())
             .sort("cell", "bin", "bin_end")
             .collect()
         )
+
+    def left_out(self, grouping: Grouping) -> pl.DataFrame:
+        """The column `cell` of those that lack rows which were left out."""
+        return self._rows(grouping).filter(pl.col("left_out") > 0).select("cell").unique().collect()
+
+    def _rows(self, grouping: Grouping) -> pl.LazyFrame:
+        """The rows of a grouping with their `cell`."""
+        cell = grouping.cell() if grouping.parts else pl.col("by").cast(pl.UInt64)
+        return self.rows.lazy().filter(pl.col("grouping") == self._number(grouping)).with_columns(cell.alias("cell"))
 
     def _number(self, grouping: Grouping) -> int:
         """The grouping of the table that holds the rows: for a whole, one that is divided by what must be present."""

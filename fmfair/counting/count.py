@@ -44,13 +44,13 @@ def counts(  # noqa: PLR0913 - the public door; everything behind it takes Optio
     **Without `suppress_below` the table must not be shared where the rows may not be.** A fine bin of a small group
     holds one or two patients: their score and their label can be read from it.
 
-    With `suppress_below=k` no bin of a listed group holds 1 to k - 1 rows: neighbouring bins are merged until each
-    holds 0 or at least k, groups with fewer than k rows are left out, and so are further groups and bins, until none
-    of those can be computed by subtraction from what is listed (from all rows, other groups, other attributes and
-    intersections of the same table). How much wider the bounds become is said in the notes. Not protected: what
-    several tables of the same patients tell together (another `k`, other attributes, by-keys that hold the same
-    patients, a table before and after one night), what is known from elsewhere, that a group has no rows at all in a
-    bin, and that all rows of a bin have one label.
+    With `suppress_below=k` every bin of a listed group holds 0 or at least k rows: neighbouring bins are merged.
+    Groups with fewer than k rows are left out, and further ones where those could be calculated from what is listed
+    (all rows, the other groups, other attributes, intersections). Bins are merged further where subtracting groups from
+    a whole would leave 1 to k - 1 rows. The notes say how much wider the bounds become. Not protected: how many rows of
+    a bin are positive, and that a bin is empty; what several tables of the same patients tell together (another `k`,
+    other attributes, by-keys with the same patients, a table before and after one night); what is known from elsewhere.
+    Cells of an intersection share their bins, so that a small cell widens the bounds of the others.
 
     Weights are not offered: sums of weights do not add exactly, and neither bounds nor suppression hold for them.
     Repeated sample ids are not looked for.

@@ -14,8 +14,9 @@ import polars as pl
 from fmfair.attributes import AGE_CUTS, MAX_CONTINUOUS, check_distinct, encode, looks_continuous, natural_order
 from fmfair.binning import bin_codes, bin_labels
 from fmfair.columns import normalise
+from fmfair.convert import text_of
 from fmfair.counting.levels import NUMBER
-from fmfair.counting.query import collected, cut, sizes, spread
+from fmfair.counting.query import cut, extent, sizes, spread
 from fmfair.errors import FmfairError, Problems
 from fmfair.notes import Notes
 from fmfair.options import Options
@@ -101,15 +102,14 @@ def _looked_at(frame: nw.LazyFrame[Any], key: Key, size: int, options: Options, 
     if key.edges is not None:
         return replace(key, size=len(key.edges) + 1)
     if normalise(key.name) == "age" and key.dtype.is_numeric() and options.bins.get(key.name) is None:
-        (largest,) = collected([frame.select(nw.col(key.column).max())])
-        highest = largest.item()
-        if size > MAX_CONTINUOUS or (isinstance(highest, int | float) and highest >= AGE_CUTS[0]):
+        _, highest = extent(frame, key.column)
+        if size > MAX_CONTINUOUS or (highest is not None and highest >= AGE_CUTS[0]):
             notes.say(f"{key.name}: cut at {', '.join(f'{c:g}' for c in AGE_CUTS)} since no bins= were given")
             return replace(key, edges=AGE_CUTS, size=len(AGE_CUTS) + 1)
     if size > SUSPICIOUS and options.bins.get(key.name) is None and not isinstance(key.dtype, pl.Enum):
         found = spread(frame, key.column)
         if key.dtype.is_numeric():
-            raise looks_continuous(key.name, found["groups"], found["low"], found["high"])
+            raise looks_continuous(key.name, found["groups"], *map(text_of, extent(frame, key.column)))
         check_distinct(key.name, found["groups"], found["single"], found["rows"])
     return replace(key, size=max(size, 1))
 

@@ -18,6 +18,7 @@ from fmfair.notes import Notes
 from fmfair.options import Options, as_number
 from fmfair.thresholds import threshold_table
 
+LEFT_OUT = "left out of the counts, in which small numbers are suppressed"
 NOT_FROM_BINS = "not known from counts per score bin"
 # What `long_table` says where a value is not known for no reason of its own.
 UNEXPLAINED = "beyond the range of numbers"
@@ -42,12 +43,13 @@ class Measuring:
             The columns of `measures.long_table`, `bound_low`, `bound_high`, and `unsure`: whether a value may be
             undefined, which depends on where in a bin the scores are.
         """
-        cells, points = [], []
+        cells, points, out = [], [], []
         for number, (grouping, wanted) in enumerate(zip(groupings, listed, strict=True)):
             stats, cut = self._one(grouping, wanted.select("cell", "by"))
             of = pl.lit(number, pl.UInt32).alias("grouping")
             cells.append(stats.with_columns(of))
             points.append(cut.with_columns(of))
+            out.append(self.counted.left_out(grouping).with_columns(of, left_out=pl.lit(value=True)))
         stats, places = pl.concat(cells), pl.concat(points)
         middle = [_middle(m) for m in self.metrics if not m.at_threshold]
         numbered = places.select(
@@ -60,7 +62,10 @@ class Measuring:
             scored=True,
         )
         own = numbered.select("t", "at").unique().with_columns(pl.col("t").cast(pl.UInt32))
-        return pl.concat([self._of_cells(long, stats), self._of_cuts(long, own)])
+        whole = pl.concat([self._of_cells(long, stats), self._of_cuts(long, own)])
+        whole = whole.join(pl.concat(out), on=CELL, how="left", maintain_order="left")
+        why = pl.when((pl.col("n") == 0) & pl.col("left_out")).then(pl.lit(LEFT_OUT))
+        return whole.with_columns(note=pl.coalesce(why, "note")).drop("left_out")
 
     def _one(self, grouping: Grouping, wanted: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         bins = self.counted.bins(grouping)

@@ -89,8 +89,7 @@ def _as_polars(table: Any) -> pl.DataFrame:
 def per_label(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     """For each label `y`, the facts of the scores `s`: rows, missing, infinite, outside [0, 1], smallest, largest."""
     s = nw.col("s")
-    there = ~s.is_null() & ~s.is_nan()
-    finite = ~s.is_null() & s.is_finite()
+    there, finite = _is_number(s), ~s.is_null() & s.is_finite()
     marked = frame.with_columns(
         missing=nw.when(there).then(0).otherwise(1),
         infinite=nw.when(there & ~finite).then(1).otherwise(0),
@@ -120,22 +119,20 @@ def sizes(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> dict[str, int]:
 
 
 def spread(frame: nw.LazyFrame[Any], column: str) -> dict[str, Any]:
-    """How rows spread over the values of a column: `groups`, `single` (groups of one row), `rows`, `low`, `high`."""
-    value, rows = nw.col(column), nw.col("rows")
-    each = per_value(frame.filter(~value.is_null()), [column])
+    """How rows spread over the values of a column: `groups`, `single` (groups of one row), `rows`."""
+    rows = nw.col("rows")
+    each = per_value(frame.filter(~nw.col(column).is_null()), [column])
     single = nw.when(rows == 1).then(1).otherwise(0).sum()
-    (found,) = collected(
-        [
-            each.select(
-                nw.len().alias("groups"),
-                single.alias("single"),
-                rows.sum().alias("rows"),
-                value.min().alias("low"),
-                value.max().alias("high"),
-            )
-        ]
-    )
+    (found,) = collected([each.select(nw.len().alias("groups"), single.alias("single"), rows.sum().alias("rows"))])
     return found.row(0, named=True)
+
+
+def extent(frame: nw.LazyFrame[Any], column: str) -> tuple[float | None, float | None]:
+    """The smallest and the largest finite number of a column."""
+    x = nw.col(column).cast(nw.Float64)
+    x = nw.when(x.is_finite()).then(x)
+    (found,) = collected([frame.select(x.min().alias("low"), x.max().alias("high"))])
+    return found["low"].item(), found["high"].item()
 
 
 def cut(column: str, edges: Sequence[float]) -> nw.Expr:
@@ -143,7 +140,16 @@ def cut(column: str, edges: Sequence[float]) -> nw.Expr:
     x = nw.col(column).cast(nw.Float64)
     first, *others = (nw.when(x >= edge).then(1).otherwise(0) for edge in edges)
     number = sum(others, first)
-    return nw.when(~x.is_null() & ~x.is_nan()).then(number)
+    return nw.when(_is_number(x)).then(number)
+
+
+def _is_number(x: nw.Expr) -> nw.Expr:
+    """Whether a value is neither NULL nor NaN.
+
+    Not by `is_nan`: DuckDB takes the largest number in the statistics of a Parquet file, which leave NaN out, for
+    proof that there is none.
+    """
+    return ~x.is_null() & (x.is_finite() | (x == float("inf")) | (x == float("-inf")))
 
 
 def binned(frame: nw.LazyFrame[Any], *, grid: int, scales: tuple[int, int], logit: bool) -> nw.LazyFrame[Any]:
