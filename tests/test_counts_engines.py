@@ -10,6 +10,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 from counts_support import COLUMNS, random_frame
 
@@ -43,6 +44,20 @@ def test_the_levels_of_a_duckdb_enum_are_declared() -> None:
     report = fmfair.evaluate_counts(fmfair.counts(rows, y_true="y", y_score="s", attributes="tone"), metrics="tpr")
 
     assert report.groups.select("group", "n").rows() == [("light", 0), ("mid", 0), ("dark", 1)]
+
+
+def test_duckdb_sees_a_nan_that_the_statistics_of_a_file_leave_out(tmp_path: Path) -> None:
+    nan, n = float("nan"), 5_000
+    scores, ages = [0.25, nan, 0.75, 0.5] * n, [70.0, 10.0, nan, 30.0] * n
+    frame = pl.DataFrame({"y": [0, 1, 1, 0] * n, "s": scores, "age": ages, "sex": ["F", "M", "F", "M"] * n})
+    pq.write_table(frame.to_arrow(), tmp_path / "rows.parquet")
+    columns: dict[str, Any] = {"y_true": "y", "y_score": "s", "attributes": ["sex", "age"], "missing_scores": "drop"}
+    notes: list[str] = []
+
+    found = fmfair.counts(duckdb.connect().read_parquet(str(tmp_path / "rows.parquet")), **columns, notes=notes)
+
+    assert same(found, fmfair.counts(frame, **columns))
+    assert any("5,000 rows with 5000 missing (NULL or NaN)" in note for note in notes)
 
 
 def test_files_frames_and_lazy_frames_are_counted_alike(tmp_path: Path) -> None:
