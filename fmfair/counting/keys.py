@@ -71,11 +71,11 @@ def keys_of(
         with problems.collecting():
             keys.append(Key(name, column, schema[name], _edges(name, schema[name], options)))
     problems.raise_if_any()
-    size = sizes(frame, list(names))
+    size = sizes(frame, [key.column for key in keys if key.edges is None])
     found = []
     for key in keys:
         with problems.collecting():
-            found.append(_looked_at(frame, key, size[key.column], options, notes))
+            found.append(_looked_at(frame, key, size.get(key.column, 1), options, notes))
     problems.raise_if_any()
     return found
 
