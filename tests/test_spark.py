@@ -26,7 +26,7 @@ pytestmark = pytest.mark.xdist_group("spark")
 
 N = 1_000_000
 HOSTILE = ['"; DROP TABLE x; --', "a`b.c", "select", "Größe\n'人'", "*"]
-QUIET = {
+QUIET: dict[str, Any] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "2",
@@ -98,8 +98,7 @@ def test_a_million_rows_are_counted_alike_by_spark_polars_and_duckdb(spark: Spar
     assert same(found, in_duckdb)
     report, truth = fmfair.evaluate_counts(found), fmfair.evaluate_counts(in_polars)
     for which in ("groups", "gaps", "overall"):
-        close = {"rel_tol": 1e-12, "abs_tol": 1e-12}
-        assert_frame_equal(report.to_frame(which), truth.to_frame(which), check_exact=False, **close)
+        assert_frame_equal(report.to_frame(which), truth.to_frame(which), rel_tol=1e-12, abs_tol=1e-12)
 
 
 @pytest.mark.parametrize("logit", [False, True])
@@ -111,7 +110,9 @@ def test_missing_values_edges_and_small_groups(spark: SparkSession, logit: bool)
     assert same(found, fmfair.counts(frame, **COLUMNS, intersections=3), logit=logit)
 
 
-@pytest.mark.parametrize("options", [{"suppress_below": 5}, {"missing_groups": "keep", "missing_values": ["F & M"]}])
+@pytest.mark.parametrize(
+    "options", [{"suppress_below": 5}, {"bins": None}, {"missing_groups": "keep", "missing_values": ["F & M"]}]
+)
 def test_what_happens_after_counting_is_the_same(spark: SparkSession, options: dict[str, Any]) -> None:
     frame = random_frame(51, models=3).drop("tone")
     columns = {**COLUMNS, "attributes": ["sex", "age"], **options}
@@ -197,7 +198,7 @@ def brings_rows(frame: DataFrame) -> bool:
 def test_no_prediction_row_is_brought_to_the_driver(
     spark: SparkSession, million: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = spark.read.parquet(str(million)).limit(N // 5)
+    rows = spark.read.parquet(str(million)).limit(N // 10)
     assert brings_rows(rows.select("s").limit(10))
     assert brings_rows(rows.filter("s > 0.5"))
     seen: list[tuple[bool, int]] = []
@@ -220,7 +221,7 @@ def test_no_prediction_row_is_brought_to_the_driver(
     assert len(seen) > 4
     assert not any(brings for brings, _ in seen)
     assert sum(height for _, height in seen) < 10_000
-    assert table.filter(pl.col("attribute") == "")["n"].sum() > 0.19 * N
+    assert table.filter(pl.col("attribute") == "")["n"].sum() > 0.09 * N
 
 
 @pytest.mark.parametrize(
@@ -267,7 +268,11 @@ def test_the_plain_select_runs_in_spark(spark: SparkSession, tmp_path: Path) -> 
         UNION ALL SELECT 'age', age, y, s FROM predictions WHERE age IS NOT NULL"""
     )
 
-    spark.sql(sql.replace('"group"', "`group`").rstrip().rstrip(";")).write.parquet(str(tmp_path / "counts"))
+    spark.conf.set("spark.sql.ansi.doubleQuotedIdentifiers", "true")
+    try:
+        spark.sql(sql).write.parquet(str(tmp_path / "counts"))
+    finally:
+        spark.conf.unset("spark.sql.ansi.doubleQuotedIdentifiers")
 
     found = fmfair.merge_counts(tmp_path / "counts")
     wanted = fmfair.counts(frame, y_true="y", y_score="s", attributes=["sex", "age"])
