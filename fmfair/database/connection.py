@@ -87,7 +87,7 @@ def open_database(
     """A database of its own, in memory, which spills to a folder that goes with it.
 
     Args:
-        memory_limit: What the database may hold in memory, such as `"4GB"`; None for DuckDB's own limit, or a third of
+        memory_limit: What the database may hold in memory, such as `"4GB"`; None for DuckDB's own limit, or a quarter of
             the address space where the process has a limit on that (`ulimit -v`).
         temp_dir: Where the folder for spilled data is made; None for the system's.
         threads: How many threads it may use; None for all cores.
@@ -107,7 +107,7 @@ def open_database(
         # A progress bar of DuckDB's own would be printed among the program's output.
         connection.execute("SET enable_progress_bar = false")
         connection.execute("SET temp_directory = $1", [str(Path(folder) / "spilled")])
-        limit = memory_limit or _third_of_address_space()
+        limit = memory_limit or _quarter_of_address_space()
         if limit is not None:
             _limit(connection, limit)
         if threads is not None:
@@ -115,14 +115,14 @@ def open_database(
         yield Database(connection, Path(folder))
 
 
-def _third_of_address_space() -> str | None:
+def _quarter_of_address_space() -> str | None:
     """A limit that leaves room for the libraries and for memory that is reserved and not used."""
     if sys.platform == "win32":
         return None
     import resource
 
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-    return None if soft == resource.RLIM_INFINITY else f"{soft // 3}B"
+    return None if soft == resource.RLIM_INFINITY else f"{soft // 4}B"
 
 
 def _limit(connection: DuckDBPyConnection, memory_limit: object) -> None:
