@@ -218,8 +218,8 @@ def test_no_prediction_row_is_brought_to_the_driver(
 
     table = fmfair.counts(rows, **COLUMNS, intersections=2, grid=20, suppress_below=10)
 
-    assert len(seen) > 4
     assert not any(brings for brings, _ in seen)
+    assert len(seen) >= 4
     assert sum(height for _, height in seen) < 10_000
     assert table.filter(pl.col("attribute") == "")["n"].sum() > 0.09 * N
 
