@@ -2,6 +2,7 @@
 
     python -m benchmarks
     python -m benchmarks --only many scalars
+    python -m benchmarks --only large
     python -m benchmarks --refresh
 
 `--refresh` also puts the table of a whole run into `benchmarks/README.md`.
@@ -23,6 +24,8 @@ README = Path(__file__).with_name("README.md")
 MARK = "## Last run\n"
 COLUMNS = ("section", "measured", "beside", "measured s", "beside s", "ratio", "promised", "memory added (loaded) MB")
 IMPORT_ROUNDS = 9
+# What runs where nothing is named; the tables of 100 million rows take a quarter of an hour.
+USUAL = [name for name in SECTIONS if name != "large"]
 
 
 class Table:
@@ -72,7 +75,7 @@ def import_ratio() -> str:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description="Measure fmfair beside other packages and floors.")
-    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS), help="these sections")
+    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=USUAL, help="these sections")
     parser.add_argument("--refresh", action="store_true", help="put the table into benchmarks/README.md")
     parser.add_argument("--folder", type=Path, help="keep the generated tables here")
     parser.add_argument("--measure", help=argparse.SUPPRESS)

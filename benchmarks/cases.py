@@ -119,10 +119,38 @@ SQL = (
     ),
 )
 
+COUNTS = (
+    Case(
+        "fmfair.counts, 10M rows",
+        Job("counts", _table(10 * MILLION, float32=False)),
+        "reading the file",
+        _floor("read"),
+        12,
+    ),
+)
+LARGE = (
+    Case(
+        "DuckDB engine, 100M rows, under a ulimit -v of 6 GiB",
+        Job("evaluate_in_duckdb", _table(100 * MILLION, float32=False), {"address_space": 6}, 1),
+        "10M rows, ten times",
+        Job("evaluate_in_duckdb", _table(10 * MILLION, float32=False), {}, 1),
+        scale=10,
+    ),
+    Case(
+        "fmfair.counts, 100M rows",
+        Job("counts", _table(100 * MILLION, float32=False), {}, 1),
+        "10M rows, ten times",
+        Job("counts", _table(10 * MILLION, float32=False)),
+        scale=10,
+    ),
+)
+
 SECTIONS: Mapping[str, tuple[Case, ...]] = {
     "evaluate": EVALUATE,
     "memory": MEMORY,
     "scalars": SCALARS,
     "many": MANY,
     "sql": SQL,
+    "counts": COUNTS,
+    "large": LARGE,
 }

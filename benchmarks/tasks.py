@@ -6,6 +6,7 @@ and a line in `TASKS`; `cases.py` says what it is compared with.
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -73,13 +74,28 @@ def engine(path: Path, *, warm: bool, **options: Any) -> Callable[[], object]:
     return timed
 
 
-def evaluate_in_duckdb(path: Path, *, warm: bool, full: bool = False, **options: Any) -> Callable[[], object]:
-    """`fmfair.evaluate(path, engine="duckdb")`; the rows stay in the file, which is read while the clock runs."""
+def evaluate_in_duckdb(
+    path: Path, *, warm: bool, full: bool = False, address_space: int | None = None, **options: Any
+) -> Callable[[], object]:
+    """`fmfair.evaluate(path, engine="duckdb")`; the rows stay in the file, which is read while the clock runs.
+
+    `address_space` is a limit in GiB on what the process may ask for, as `ulimit -v` sets it.
+    """
     import fmfair
 
+    if address_space is not None:
+        resource.setrlimit(resource.RLIMIT_AS, (address_space * 2**30, address_space * 2**30))
     source = _read(path, (*SAMPLES, *ATTRIBUTES), warm=True) if warm else path
     arguments = _options(ATTRIBUTES, full=full, thresholds=0, **options)
     return lambda: fmfair.evaluate(source, engine="duckdb", **arguments)
+
+
+def counts(path: Path, *, warm: bool, **options: Any) -> Callable[[], object]:
+    """`fmfair.counts(path)`, in a stream; the file is read while the clock runs."""
+    import fmfair
+
+    source = _read(path, (*SAMPLES, *ATTRIBUTES), warm=True) if warm else path
+    return lambda: fmfair.counts(source, y_true="y_true", y_score="y_score", attributes=list(ATTRIBUTES), **options)
 
 
 def scalar(path: Path, *, warm: bool, name: str) -> Callable[[], object]:
@@ -166,6 +182,7 @@ TASKS: Mapping[str, Task] = {
         evaluate,
         engine,
         evaluate_in_duckdb,
+        counts,
         scalar,
         fairmedfm,
         fairlearn,
