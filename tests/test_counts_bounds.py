@@ -14,6 +14,7 @@ import pytest
 from counts_support import RATES
 
 import fmfair
+from benchmarks.generate import predictions
 from fmfair.counting.ranking import ranked, worst_precisions
 from fmfair.metrics.registry import requested
 
@@ -115,3 +116,15 @@ def test_bounds_of_rates_are_the_extremes_of_all_places_inside_the_bin(seed: int
             tried[name] += [] if value is None else [value]
     for name, low, high in found.select("metric", "bound_low", "bound_high").iter_rows():
         assert (low, high) == pytest.approx((min(tried[name]), max(tried[name]))) if tried[name] else low is None
+
+
+def test_bounds_of_auc_are_narrow_on_generated_predictions() -> None:
+    frame = predictions(100_000, seed=7)
+
+    report = fmfair.evaluate_counts(fmfair.counts(frame, attributes=["sex", "race", "site"]), metrics="auc")
+
+    widths = pl.concat([report.groups, report.overall], how="diagonal").select(
+        pl.col("bound_high") - pl.col("bound_low")
+    )
+    assert widths.null_count().item() == 0
+    assert float(widths.max().item()) < 0.0005
