@@ -35,6 +35,9 @@ DROP TABLE IF EXISTS temp.groups;
 
 DROP TABLE IF EXISTS temp.gaps;
 
+-- The statistics of a Parquet file leave NaN out, and DuckDB would conclude that there is none.
+SET parquet_can_have_nan = TRUE;
+
 CREATE OR REPLACE TEMP VIEW input_rows AS
 SELECT
     *,

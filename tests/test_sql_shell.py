@@ -78,6 +78,7 @@ CASES = {
         },
     ),
     "missing labels": Case(wide(label=column(7, [0.0, 1.0, None, float("nan")])), BOTH),
+    "NaN as the missing label": Case(wide(label=column(7, [0.0, 1.0, float("nan")])), BOTH),
     "booleans as labels": Case(wide(label=column(7, [True, False])), BOTH),
     "one class": Case(wide(label=[1] * 300), {**BOTH, "metrics": "all", "thresholds": MANY}),
     "one class in a group": Case(wide(label=[int(s == "F") for s in wide()["sex"]]), {**BOTH, "metrics": "all"}),
