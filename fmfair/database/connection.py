@@ -106,6 +106,8 @@ def open_database(
     with spill as folder, duckdb.connect() as connection:
         # A progress bar of DuckDB's own would be printed among the program's output.
         connection.execute("SET enable_progress_bar = false")
+        # The statistics of a Parquet file leave NaN out, and DuckDB would conclude that there is none.
+        connection.execute("SET parquet_can_have_nan = true")
         connection.execute("SET temp_directory = $1", [str(Path(folder) / "spilled")])
         limit = memory_limit or _quarter_of_address_space()
         if limit is not None:
