@@ -20,7 +20,7 @@ demo: $(VENV)/core.stamp ## evaluate real chest X-ray labels and a prostate canc
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/dev.stamp java ## run all tests and the examples in the docstrings
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 java: ## install a Java for the tests on Spark, where there is none and Debian's packages may be installed
 	@command -v java >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \

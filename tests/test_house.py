@@ -53,7 +53,6 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     return zipfile.ZipFile(path)
 
 
-@pytest.mark.xdist_group("wheel")
 def test_the_wheel_holds_the_package_and_its_metadata_only(wheel: zipfile.ZipFile) -> None:
     top = {Path(name).parts[0] for name in wheel.namelist()}
 
@@ -61,7 +60,6 @@ def test_the_wheel_holds_the_package_and_its_metadata_only(wheel: zipfile.ZipFil
     assert len(top) == 2
 
 
-@pytest.mark.xdist_group("wheel")
 def test_the_wheel_holds_every_module_and_the_type_marker(wheel: zipfile.ZipFile) -> None:
     expected = {p.relative_to(ROOT).as_posix() for p in files_of_the_project(ROOT / "fmfair")}
 
@@ -71,7 +69,6 @@ def test_the_wheel_holds_every_module_and_the_type_marker(wheel: zipfile.ZipFile
     assert "fmfair/py.typed" in packed
 
 
-@pytest.mark.xdist_group("wheel")
 def test_the_wheel_carries_the_licence_and_the_command(wheel: zipfile.ZipFile) -> None:
     texts = {Path(name).name: wheel.read(name).decode() for name in wheel.namelist() if ".dist-info/" in name}
 

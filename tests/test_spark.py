@@ -21,9 +21,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 import fmfair
 
-# One process of the test run starts one Java.
-pytestmark = pytest.mark.xdist_group("spark")
-
 N = 1_000_000
 HOSTILE = ['"; DROP TABLE x; --', "a`b.c", "select", "Größe\n'人'", "*"]
 QUIET: dict[str, Any] = {

@@ -164,7 +164,6 @@ def _run(cases: dict[int, Case], folder: Path) -> None:
     subprocess.run([sys.executable, "-I", str(script), str(folder / "jobs.json")], check=True, timeout=300)
 
 
-@pytest.mark.xdist_group("sql_shell")
 @pytest.mark.parametrize("name", CASES)
 def test_duckdb_alone_gives_the_tables_of_the_report(name: str, answers: Callable[[str], Path]) -> None:
     case = CASES[name]
