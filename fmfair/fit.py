@@ -125,7 +125,7 @@ def _intercepts(rows: _Rows) -> Floats:
             last = abs(last)
             moving = moving & ~(last <= np.where(good, TOLERANCE, np.finfo(float).eps) * (1.0 + abs(a)))
             rows = rows.of(moving)
-    return np.where(moving, np.nan, a)
+    return np.where(moving | ~np.isfinite(a), np.nan, a)
 
 
 def _slopes(rows: _Rows) -> Floats:

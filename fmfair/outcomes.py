@@ -45,7 +45,7 @@ def read_outcomes(
         FmfairError: A column cannot be used as what it was named for; all problems of the columns are reported.
     """
     if columns.pairs:
-        raw, names = _paired(table, columns.pairs, options, notes), ["labels="]
+        raw, names = _paired(table, columns.pairs, options, notes), [scores.LABELS]
         weight = None if weight is None else pl.concat([weight] * len(columns.pairs))
         position = 0
     else:
@@ -58,13 +58,16 @@ def read_outcomes(
     by_name = dict(zip(names, (raw[c] for c in score_names), strict=True))
     if "logit" in raw.columns and columns.y_logit is not None:
         by_name[columns.y_logit] = raw["logit"]
-    kept = scores.usable(by_name, usable, options, notes) if by_name else usable
+    if columns.pairs:
+        kept = _usable_pairs(raw["s0"], usable, columns.pairs, options, notes)
+    else:
+        kept = scores.usable(by_name, usable, options, notes) if by_name else usable
     rows = raw.filter(kept)
     if rows.is_empty():
         raise FmfairError("no row is left to evaluate" + (f" ({'; '.join(notes)})" if notes else ""))
     scale = None
     if by_name:
-        scale = _scale(rows, score_names, names, options, notes)
+        scale = _scale(rows, score_names, names, options, notes, lambda: kept.arg_true() % table.height)
         rows = rows.with_columns(_scored(score_names, position, scale, options)).drop(score_names)
         note_two_valued(_few_distinct(rows["score"]), notes)
         if scale.is_probability:
@@ -190,12 +193,30 @@ def _paired(table: pl.DataFrame, pairs: Mapping[str, tuple[str, str]], options: 
     return pl.concat(parts)
 
 
-def _scale(rows: pl.DataFrame, score_names: list[str], names: list[str], options: Options, notes: Notes) -> ScoreScale:
+def _usable_pairs(
+    score: pl.Series, usable: pl.Series, pairs: Mapping[str, tuple[str, str]], options: Options, notes: Notes
+) -> pl.Series:
+    """Which rows have a finite score, pair by pair."""
+    height = len(score) // len(pairs)
+    return pl.concat(
+        scores.usable({column: score[at : at + height]}, usable[at : at + height], options, notes, f"labels[{name!r}]")
+        for at, (name, (_, column)) in zip(range(0, len(score), height), pairs.items(), strict=True)
+    )
+
+
+def _scale(
+    rows: pl.DataFrame,
+    score_names: list[str],
+    names: list[str],
+    options: Options,
+    notes: Notes,
+    row: Callable[[], pl.Series],
+) -> ScoreScale:
     """How the scores are read; a column of logits beside the probabilities is ranked by."""
     if not score_names:
         return ScoreScale("logit", has_logit=True)
     columns = [rows[c] for c in score_names]
-    facts = [scores.facts_of(values, name) for values, name in zip(columns, names, strict=True)]
+    facts = [scores.facts_of(values, name, row) for values, name in zip(columns, names, strict=True)]
     scale = scores.read_scale(facts, lambda: scores.sums_to_one(columns), options, notes)
     if "logit" in rows.columns:
         notes.say("y_logit is used for ranking and BCE, y_score for the rest")

@@ -17,6 +17,8 @@ from fmfair.options import Options
 
 # Scores outside [0, 1] are taken for codes when they are no more than this share of all.
 SENTINEL_SHARE = 0.01
+# What the scores of all pairs of labels= together are called.
+LABELS = "labels="
 # Class columns count as summing to 1 up to this (NumPy's isclose with atol=1e-3).
 SUM_TOLERANCE = 1e-3 + 1e-5
 
@@ -63,7 +65,9 @@ def as_float(values: pl.Series, name: str, argument: str, missing: Sequence[str]
     raise FmfairError(f"{argument}: column {name!r} has the type {values.dtype}, expected numbers{detail}")
 
 
-def usable(scores: dict[str, pl.Series], among: pl.Series, options: Options, notes: Notes) -> pl.Series:
+def usable(
+    scores: dict[str, pl.Series], among: pl.Series, options: Options, notes: Notes, argument: str = "y_score"
+) -> pl.Series:
     """Which rows have finite scores, of the rows `among`.
 
     Raises:
@@ -75,7 +79,7 @@ def usable(scores: dict[str, pl.Series], among: pl.Series, options: Options, not
         if bad.any():
             infinite = int(values.filter(bad).is_infinite().fill_null(False).sum())
             missing = int(bad.sum()) - infinite
-            leave_out(name, missing, infinite, partial(_at, bad), options, notes)
+            leave_out(name, missing, infinite, partial(_at, bad), options, notes, argument)
             keep = keep & ~bad
     return keep
 
@@ -84,7 +88,15 @@ def _at(rows: pl.Series) -> str:
     return rows_at(rows.arg_true().to_list())
 
 
-def leave_out(name: str, missing: int, infinite: int, where: Callable[[], str], options: Options, notes: Notes) -> None:
+def leave_out(
+    name: str,
+    missing: int,
+    infinite: int,
+    where: Callable[[], str],
+    options: Options,
+    notes: Notes,
+    argument: str = "y_score",
+) -> None:
     """Notes that rows with missing or infinite scores are left out.
 
     Raises:
@@ -95,10 +107,10 @@ def leave_out(name: str, missing: int, infinite: int, where: Callable[[], str], 
     if options.missing_scores == "raise" or options.conventions.strict_input:
         hint = "" if options.conventions.strict_input else ", or leave these rows out with missing_scores='drop'"
         raise FmfairError(
-            f"y_score: column {name!r} has {plural(count, 'score')} that cannot be used: {kinds} ({where()}); "
+            f"{argument}: column {name!r} has {plural(count, 'score')} that cannot be used: {kinds} ({where()}); "
             f"fix them{hint}"
         )
-    notes.warn(f"y_score: {plural(count, 'row')} with {kinds} in {name!r} left out (missing_scores='drop')")
+    notes.warn(f"{argument}: {plural(count, 'row')} with {kinds} in {name!r} left out (missing_scores='drop')")
 
 
 @dataclass(frozen=True)
@@ -124,8 +136,8 @@ class ScoreFacts:
     where: Callable[[], str]
 
 
-def facts_of(values: pl.Series, name: str) -> ScoreFacts:
-    """The facts of a column of finite scores."""
+def facts_of(values: pl.Series, name: str, row: Callable[[], pl.Series]) -> ScoreFacts:
+    """The facts of a column of finite scores; `row` looks up the number of each one's row in the table."""
     low, high = (float(v) if isinstance(v, float) else 0.0 for v in (values.min(), values.max()))
     outside = (values < 0.0) | (values > 1.0)
     return ScoreFacts(
@@ -135,7 +147,7 @@ def facts_of(values: pl.Series, name: str) -> ScoreFacts:
         high=high,
         outside=int(outside.sum()),
         examples=lambda: values.filter(outside).unique().sort().to_list(),
-        where=partial(_at, outside),
+        where=lambda: rows_at(row().filter(outside).to_list()),
     )
 
 
@@ -259,7 +271,8 @@ def class_columns(columns: Sequence[str], position: int, scale: ScoreScale, by_p
     """
     chosen = pl.col(columns[position])
     if scale.kind == "probability":
-        return [chosen.alias("score"), chosen.alias("prob")]
+        ranked = pl.col("logit") if scale.has_logit and not by_probability else chosen
+        return [ranked.alias("score"), chosen.alias("prob")]
     others = [pl.col(c) for i, c in enumerate(columns) if i != position]
     if by_probability:
         prob = pl.struct(columns).map_batches(partial(_numpy_softmax, position=position), return_dtype=pl.Float64)

@@ -14,6 +14,9 @@ from fmfair.database.connection import Database
 from fmfair.metrics.bins import LARGEST_LOSS, LOG_FLOOR
 from fmfair.scores import ScoreScale, as_float
 
+# What DuckDB and Polars both read as a number; DuckDB would take `1_000` and ` 1` too.
+_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+
 
 @dataclass(frozen=True)
 class Scored:
@@ -35,22 +38,27 @@ def as_double(
     """
     if dtype.is_numeric() or dtype in (pl.Boolean, pl.Null):
         return f"CAST(source.{column} AS DOUBLE)"
-    number = f"TRY_CAST(CAST(source.{column} AS VARCHAR) AS DOUBLE)"
-    # A few values stand for all: those that are no numbers come first, and the check of whole columns judges them.
-    few = database.fetch(
-        f"SELECT DISTINCT {column} AS value, {number} IS NULL AS odd FROM source WHERE {column} IS NOT NULL "
-        "ORDER BY odd DESC, value LIMIT 1000"
+    text = f"CAST(source.{column} AS VARCHAR)"
+    # A few values stand for all: those that are not plainly numbers, which the check of whole columns judges.
+    few = _first_values(database, column, f"NOT regexp_full_match({text}, '{_NUMBER}')", 1000)
+    as_float((few if len(few) else _first_values(database, column, "true", 1)).cast(dtype), name, argument, missing)
+    is_missing = f"list_contains(getvariable('missing_values'), {text})"
+    return f"CASE WHEN {is_missing} THEN NULL ELSE TRY_CAST({text} AS DOUBLE) END"
+
+
+def _first_values(database: Database, column: str, condition: str, limit: int) -> pl.Series:
+    """The distinct values that meet a condition, in the order in which they occur."""
+    return database.fetch(
+        f"SELECT {column} AS value FROM (SELECT {column}, row_number() OVER () AS row FROM source) AS source "
+        f"WHERE {column} IS NOT NULL AND {condition} GROUP BY ALL ORDER BY min(row) LIMIT {limit}"
     )["value"]
-    as_float(few.cast(dtype), name, argument, missing)
-    is_missing = f"list_contains(getvariable('missing_values'), CAST(source.{column} AS VARCHAR))"
-    return f"CASE WHEN {is_missing} THEN NULL ELSE {number} END"
 
 
-def scored(count: int, position: int, scale: ScoreScale | None, *, by_probability: bool) -> Scored:
+def scored(columns: Sequence[str], position: int, scale: ScoreScale | None, *, by_probability: bool) -> Scored:
     """The expressions of a sample's score.
 
     Args:
-        count: The number of score columns; 0 with logits alone.
+        columns: The columns at hand, of `s0`, `s1`, ... and `given_logit`.
         position: Which of several is the positive class's.
         scale: How the scores are read; None where there are decisions only.
         by_probability: Whether probabilities are ranked, not logits.
@@ -58,13 +66,15 @@ def scored(count: int, position: int, scale: ScoreScale | None, *, by_probabilit
     nothing = "CAST(NULL AS DOUBLE)"
     if scale is None:
         return Scored(nothing, nothing, nothing, nothing)
-    if count > 1:
-        score, prob = _of_classes(count, position, scale, by_probability)
+    scores = [c for c in columns if c != "given_logit"]
+    if len(scores) > 1:
+        score, prob = _of_classes(scores, position, scale, by_probability)
     else:
-        score, prob = _of_one("s0" if count else "given_logit", scale, by_probability)
+        score, prob = _of_one(columns[0], scale, by_probability)
     exact = scale.has_logit and not by_probability
     loss = _logit_loss(score) if exact else _loss(prob)
-    return Scored(score, prob, score if exact else nothing, loss if scale.is_probability else nothing)
+    given = "given_logit" if "given_logit" in columns else nothing
+    return Scored(score, prob, score if exact else given, loss if scale.is_probability else nothing)
 
 
 def _of_one(column: str, scale: ScoreScale, by_probability: bool) -> tuple[str, str]:
@@ -76,11 +86,10 @@ def _of_one(column: str, scale: ScoreScale, by_probability: bool) -> tuple[str, 
     return column, sigmoid(column)
 
 
-def _of_classes(count: int, position: int, scale: ScoreScale, by_probability: bool) -> tuple[str, str]:
-    columns = [f"s{i}" for i in range(count)]
+def _of_classes(columns: Sequence[str], position: int, scale: ScoreScale, by_probability: bool) -> tuple[str, str]:
     chosen = columns[position]
     if scale.kind == "probability":
-        return chosen, chosen
+        return ("given_logit" if scale.has_logit and not by_probability else chosen), chosen
     if by_probability:
         largest = f"greatest({', '.join(columns)})"
         raised = [f"exp({c} - {largest})" for c in columns]

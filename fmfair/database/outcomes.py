@@ -1,27 +1,25 @@
 """Outcomes of the rows of a database: the SQL twin of `fmfair.outcomes`.
 
-Labels and decisions are judged on their distinct values, scores on a few facts; the rows that can be evaluated become
-the table `stored`, and what the metrics need of them the view `samples`.
+Labels and decisions are judged on their distinct values; what each row has of them is joined by those.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import polars as pl
 
 from fmfair import labels
 from fmfair.database.connection import Database
 from fmfair.database.levels import Levels, levels_of
-from fmfair.database.numbers import as_double, scored
-from fmfair.errors import SHOWN, FmfairError, Problems, rows_at
+from fmfair.database.numbers import as_double
+from fmfair.errors import SHOWN, Problems, rows_at
 from fmfair.notes import Notes
 from fmfair.options import Options
-from fmfair.outcomes import check_weights_taken, decisions, label_column, note_two_valued, refuse_weights
+from fmfair.outcomes import check_weights_taken, decisions, label_column, refuse_weights
 from fmfair.roles import Columns
-from fmfair.scores import SUM_TOLERANCE, ScoreFacts, ScoreScale, class_position, leave_out, read_scale
+from fmfair.scores import class_position
 
 
 @dataclass(frozen=True)
@@ -61,12 +59,14 @@ class Part:
     """One outcome of every row: its label, and what was scored and decided.
 
     Attributes:
+        argument: What the scores were given as.
         judged: The distinct labels, and decisions where there are any; their tables have the columns `y` and `pred`.
         numbers: The expression of each score (`s0`, `s1`, ... and `given_logit`), in the order of the names.
         names: The user's names of these.
         position: Which score is the positive class's.
     """
 
+    argument: str
     judged: tuple[Levels, ...]
     numbers: dict[str, str]
     names: tuple[str, ...]
@@ -111,7 +111,7 @@ def _single(table: Table) -> Part:
     elif options.classes is not None:
         problems.add(f"classes={list(options.classes)!r} names the columns of y_score, but there is only one")
     problems.raise_if_any()
-    return Part(tuple(judged), numbers, tuple(names), position)
+    return Part("y_score", tuple(judged), numbers, tuple(names), position)
 
 
 def _pairs(table: Table) -> Iterator[Part]:
@@ -122,7 +122,8 @@ def _pairs(table: Table) -> Iterator[Part]:
             truth = table.levels(f"labels_{i}", [true])
             y = labels.binary(truth.frame[true], true, table.options, table.notes, argument, truth.tally)
             number = table.double(score, argument)
-            parts.append(Part((_with(table.database, truth, y.alias("y")),), {"s0": number}, ("labels=",)))
+            judged = _with(table.database, truth, y.alias("y"))
+            parts.append(Part(argument, (judged,), {"s0": number}, (score,)))
     problems.raise_if_any()
     yield from parts
 
@@ -150,8 +151,9 @@ def check_weights(table: Table, profiles: Levels) -> pl.Series | None:
     weight = table.double(name, "weight")
     bad = f"NOT coalesce(isfinite({weight}) AND {weight} >= 0, false)"
     found = table.database.fetch(f"SELECT count(*) FILTER ({bad}) AS bad, sum({weight}) AS total FROM source")
-    where = partial(_rows, table.database, "source", bad)
-    refuse_weights(name, int(found["bad"][0]), where, found["total"][0] or 0.0)
+    refuse_weights(
+        name, int(found["bad"][0]), lambda: rows_at(first_rows(table.database, "source", bad)), found["total"][0] or 0.0
+    )
     largest = table.database.fetch(
         f"SELECT {profiles.table}.id, max({weight}) AS weight FROM source JOIN {profiles.table} "
         f"ON {profiles.matches('source')} GROUP BY ALL ORDER BY id"
@@ -159,141 +161,8 @@ def check_weights(table: Table, profiles: Levels) -> pl.Series | None:
     return largest["weight"]
 
 
-def _rows(database: Database, tables: str, condition: str) -> str:
-    """Where the rows are that meet a condition, for a message."""
+def first_rows(database: Database, tables: str, condition: str) -> list[int]:
+    """The numbers of the first rows that meet a condition, for a message."""
     numbered = tables.replace("source", "(SELECT *, row_number() OVER () - 1 AS row FROM source) AS source", 1)
     found = database.fetch(f"SELECT source.row FROM {numbered} WHERE {condition} ORDER BY source.row LIMIT {SHOWN + 1}")
-    return rows_at(found["row"].to_list())
-
-
-def store(table: Table, parts: Sequence[Part], profiles: Levels) -> None:
-    """Make the table `stored` of the rows with a label and a weight.
-
-    Columns `profile` (the profiles of a second pair follow those of the first), `y`, `s0`, ..., `given_logit`, `pred`,
-    `weight`.
-    """
-    weight = table.double(table.columns.weight, "weight") if table.columns.weight else "1.0"
-    made = False
-    for i, part in enumerate(parts):
-        values = [f"{expression} AS {name}" for name, expression in part.numbers.items()]
-        pred = [f"CAST({levels.table}.pred AS TINYINT) AS pred" for levels in part.judged[1:]]
-        query = (
-            f"SELECT CAST({profiles.table}.id + {i * profiles.frame.height} AS INTEGER) AS profile, "
-            f"CAST({part.judged[0].table}.y AS TINYINT) AS y, {', '.join([*values, *pred, f'{weight} AS weight'])} "
-            f"FROM {_joined(part, profiles)} WHERE {_counted(part, weight)}"
-        )
-        table.database.run(f"INSERT INTO stored {query}" if made else f"CREATE OR REPLACE TEMP TABLE stored AS {query}")
-        made = True
-
-
-def _joined(part: Part, profiles: Levels) -> str:
-    tables = [profiles, *part.judged]
-    return " ".join(["source", *(f"JOIN {levels.table} ON {levels.matches('source')}" for levels in tables)])
-
-
-def _counted(part: Part, weight: str) -> str:
-    return f"{part.judged[0].table}.y IS NOT NULL AND {weight} > 0"
-
-
-def finite_rows(table: Table, parts: Sequence[Part], profiles: Levels) -> None:
-    """Leave rows with missing or infinite scores out of `stored`, or refuse them.
-
-    Raises:
-        FmfairError: There are such rows and `missing_scores` does not say to leave them out; or no row is left.
-    """
-    database = table.database
-    weight = table.double(table.columns.weight, "weight") if table.columns.weight else "1.0"
-    for column, name in zip(parts[0].numbers, parts[0].names, strict=True):
-        facts = database.fetch(
-            f"SELECT count(*) FILTER (NOT coalesce(isfinite({column}), false)) AS bad, "
-            f"count(*) FILTER (coalesce(isinf({column}), false)) AS infinite FROM stored"
-        )
-        bad, infinite = int(facts["bad"][0]), int(facts["infinite"][0])
-        if bad:
-            where = partial(_bad_rows, table, parts, profiles, column, weight)
-            leave_out(name, bad - infinite, infinite, where, table.options, table.notes)
-    for column in parts[0].numbers:
-        database.run(f"DELETE FROM stored WHERE NOT coalesce(isfinite({column}), false)")
-    if not int(database.fetch("SELECT count(*) FROM stored").item()):
-        notes = table.notes
-        raise FmfairError("no row is left to evaluate" + (f" ({'; '.join(notes)})" if notes else ""))
-
-
-def _bad_rows(table: Table, parts: Sequence[Part], profiles: Levels, column: str, weight: str) -> str:
-    part = parts[0]
-    number = part.numbers[column]
-    condition = f"NOT coalesce(isfinite({number}), false) AND {_counted(part, weight)}"
-    return _rows(table.database, _joined(part, profiles), condition)
-
-
-def score_samples(table: Table, part: Part) -> ScoreScale | None:
-    """Make the view `samples`, and say how the scores are read; None where there are decisions only.
-
-    Raises:
-        FmfairError: The scores do not fit their kind.
-    """
-    database = table.database
-    scale = _scale(table, part)
-    by_probability = table.options.conventions.rank_on_probability
-    count = len([name for name in part.numbers if name != "given_logit"])
-    made = scored(count, part.position, scale, by_probability=by_probability)
-    pred = "pred" if len(part.judged) > 1 else "CAST(NULL AS TINYINT)"
-    query = (
-        f"SELECT profile, y, {made.score} AS score, {made.prob} AS prob, {made.logit} AS logit, {made.loss} AS loss, "
-        f"{pred} AS pred, weight FROM stored"
-    )
-    if made.score == made.prob and made.score in part.numbers:
-        database.run(f"CREATE OR REPLACE TEMP VIEW samples AS {query}")
-    else:
-        # What needs an exponential is computed once.
-        database.run(
-            f"CREATE OR REPLACE TEMP TABLE computed AS {query}; DROP TABLE stored; "
-            "CREATE OR REPLACE TEMP VIEW samples AS FROM computed"
-        )
-    if scale is not None:
-        _note_two_valued(database, table.notes)
-    return scale
-
-
-def _scale(table: Table, part: Part) -> ScoreScale | None:
-    scores = [c for c in part.numbers if c != "given_logit"]
-    if not part.numbers:
-        return None
-    if not scores:
-        return ScoreScale("logit", has_logit=True)
-    facts = [_facts(table.database, column, name) for column, name in zip(scores, part.names, strict=False)]
-    total = " + ".join(scores)
-    query = f"SELECT coalesce(bool_and(abs({total} - 1.0) <= {SUM_TOLERANCE!r}), true) FROM stored"
-    scale = read_scale(facts, lambda: bool(table.database.fetch(query).item()), table.options, table.notes)
-    if "given_logit" in part.numbers:
-        table.notes.say("y_logit is used for ranking and BCE, y_score for the rest")
-        return ScoreScale(scale.kind, has_logit=True)
-    return scale
-
-
-def _facts(database: Database, column: str, name: str) -> ScoreFacts:
-    outside = f"{column} < 0.0 OR {column} > 1.0"
-    found = database.fetch(
-        f"SELECT count(*) AS rows, min({column}) AS low, max({column}) AS high, count(*) FILTER ({outside}) AS outside "
-        "FROM stored"
-    ).row(0, named=True)
-
-    def examples() -> list[float]:
-        few = f"SELECT DISTINCT {column} AS value FROM stored WHERE {outside} ORDER BY value LIMIT 1000"
-        return database.fetch(few)["value"].to_list()
-
-    return ScoreFacts(
-        name,
-        rows=found["rows"],
-        low=found["low"],
-        high=found["high"],
-        outside=found["outside"],
-        examples=examples,
-        where=lambda: f"the smallest is {found['low']:.6g}, the largest {found['high']:.6g}",
-    )
-
-
-def _note_two_valued(database: Database, notes: Notes) -> None:
-    low, high = database.fetch("SELECT min(score), max(score) FROM samples").row(0)
-    between = database.fetch("SELECT count(*) FROM (FROM samples WHERE score > $1 AND score < $2 LIMIT 1)", [low, high])
-    note_two_valued(2 if low < high and not between.item() else 1 if low == high else 3, notes)
+    return [int(row) for row in found["row"]]

@@ -14,7 +14,8 @@ import polars.selectors as cs
 from fmfair.attributes import Attribute, check_bins, encode
 from fmfair.database.binned import coded
 from fmfair.database.levels import Levels, check_each
-from fmfair.database.outcomes import Table, check_weights, finite_rows, read_parts, score_samples, store
+from fmfair.database.outcomes import Table, check_weights, read_parts
+from fmfair.database.stored import Rows, finite_rows, score_samples, store
 from fmfair.errors import FmfairError, Problems
 from fmfair.notes import Notes
 from fmfair.options import Options
@@ -71,8 +72,9 @@ def stored_samples(table: Table) -> StoredSamples:
     if not int(table.database.fetch("SELECT count(*) FROM (FROM source LIMIT 1)").item()):
         raise FmfairError("the table has no rows")
     check_bins(options.bins, columns.attributes)
-    table, numbers_coded = coded(table)
-    profiles = _profiles(table)
+    # A number that is cut into groups may be a score or an id as well, and is itself for those.
+    with_codes, numbers_coded = coded(table)
+    profiles = _profiles(with_codes)
     by, numbers = by_keys(profiles.frame, columns.by)
     if not options.conventions.strict_input:
         _check_repeats(table)
@@ -80,9 +82,10 @@ def stored_samples(table: Table) -> StoredSamples:
     seen = pl.DataFrame([numbers, *codes])
     weight = check_weights(table, profiles)
     parts = read_parts(table)
-    store(table, parts, profiles)
-    finite_rows(table, parts, profiles)
-    scale = score_samples(table, parts[0])
+    rows = Rows(table, parts, profiles)
+    store(rows)
+    finite_rows(rows)
+    scale = score_samples(rows)
     check_zero_weights(seen, weight, attributes)
     if columns.pairs:
         seen, by = per_pair(seen, by, tuple(columns.pairs))
@@ -144,8 +147,10 @@ def _check_repeats(table: Table) -> None:
     counted = f"SELECT {sample} AS id, count(*) AS rows FROM source WHERE {sample} IS NOT NULL GROUP BY {keys}"
     repeated = int(table.database.fetch(f"SELECT coalesce(sum(rows - 1), 0)::BIGINT FROM ({counted})").item())
     if repeated:
-        few = f"SELECT DISTINCT id FROM ({counted}) WHERE rows > 1 ORDER BY id LIMIT {LOOKED_AT}"
-        ids = table.database.fetch(few)["id"].cast(dtype)
+        ids = table.database.fetch(
+            f"SELECT {sample} AS id FROM (SELECT *, row_number() OVER () AS row FROM source) "
+            f"WHERE {sample} IS NOT NULL GROUP BY {keys} HAVING count(*) > 1 ORDER BY min(row) LIMIT {LOOKED_AT}"
+        )["id"].cast(dtype)
         refuse_repeats(
             table.columns,
             repeated,

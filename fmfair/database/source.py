@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
 import polars.selectors as cs
 
 from fmfair import readers
-from fmfair.convert import from_arrow, is_a, plain_errors
+from fmfair.convert import from_arrow, is_a, plain_errors, refuse_duplicates
 from fmfair.database.connection import Database, quoted
 from fmfair.errors import FmfairError, listing
 from fmfair.join import join_metadata
@@ -26,6 +27,11 @@ _FILE = "fmfair: file of the row"
 
 # Whole numbers that Parquet holds as decimals.
 LARGE = (pl.Int128, pl.UInt128)
+
+# What the columns of a relation are written as where Parquet, or Polars that looks at the values, lacks DuckDB's type.
+_STORED_AS: Mapping[str, str] = MappingProxyType(
+    {"hugeint": "DECIMAL(38, 0)", "uhugeint": "DECIMAL(38, 0)", "interval": "VARCHAR", "time with time zone": "TIME"}
+)
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,7 @@ def open_source(frame: Any, metadata: Any, on: str | tuple[str, str] | None, not
     if metadata is None and on is not None:
         raise FmfairError(f"on={on!r} joins the table with metadata=, which is not given")
     if is_relation(frame) and metadata is None:
-        return Source(from_arrow(frame.limit(0), "the relation").schema, relation=frame)
+        return Source(_relation_schema(frame), relation=frame)
     lazy = readers.scan(frame)
     if metadata is not None:
         lazy = join_metadata(lazy, readers.scan(metadata, name="the metadata"), on, notes)
@@ -68,6 +74,27 @@ def open_source(frame: Any, metadata: Any, on: str | tuple[str, str] | None, not
 def is_relation(frame: Any) -> bool:
     """Whether a table is a relation of DuckDB."""
     return is_a(frame, "duckdb", "DuckDBPyRelation")
+
+
+def _relation_schema(relation: Any) -> pl.Schema:
+    """The columns of a relation as Polars sees them; no row is read, and so the levels of an ENUM come from its type.
+
+    The names are those of the relation itself: an operation on it renames those that differ in case only.
+    """
+    refuse_duplicates(relation.columns, "the table")
+    seen = from_arrow(relation.limit(0), "the table").schema.dtypes()
+    types = [
+        pl.Enum(dict(kind.children)["values"]) if kind.id == "enum" else dtype
+        for kind, dtype in zip(relation.types, seen, strict=True)
+    ]
+    return pl.Schema(zip(relation.columns, types, strict=True))
+
+
+def _column_of(relation: Any, name: str) -> str:
+    """The expression of a relation's column: by its position, in a type that Parquet and Polars know."""
+    position = relation.columns.index(name)
+    kind = _STORED_AS.get(str(relation.types[position].id))
+    return f"CAST(#{position + 1} AS {kind})" if kind else f"#{position + 1}"
 
 
 def load(source: Source, needed: Sequence[str], database: Database) -> dict[str, str]:
@@ -88,8 +115,8 @@ def load(source: Source, needed: Sequence[str], database: Database) -> dict[str,
         return columns
     path = database.folder / "source.parquet"
     if source.relation is not None:
-        with plain_errors("read the relation"):
-            chosen = ", ".join(f"{quoted(name)} AS {column}" for name, column in columns.items())
+        with plain_errors("read the table"):
+            chosen = ", ".join(f"{_column_of(source.relation, name)} AS {column}" for name, column in columns.items())
             source.relation.select(chosen).write_parquet(str(path))
     elif source.lazy is not None:
         _refuse_objects(source.schema, columns)
