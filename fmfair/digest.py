@@ -24,6 +24,7 @@ from fmfair.shown import (
     shown_of,
     threshold_text,
 )
+from fmfair.summary import GAP_COLUMNS, OVERALL_COLUMNS
 
 MAX_NOTES = 20
 _MAX_ATTRIBUTES = 6
@@ -35,6 +36,12 @@ _READINGS: Mapping[str, tuple[str, ...]] = {
     "higher is better": (*("worst-auc", "overall-auc", "overall-acc", "mean_dice", "min_dice", "max_dice", "es_dice"),),
     "lower is better": ("overall-bce", "overall-ece"),
 }
+# The metric behind each column of the summary.
+_METRIC_OF: Mapping[str, str] = {
+    **{column: metric for columns in OVERALL_COLUMNS.values() for column, metric in columns.items()},
+    **{column: metric for columns in GAP_COLUMNS.values() for column, (metric, _) in columns.items()},
+}
+_ABOUT = "~"
 
 
 def digest(frames: Frames, notes: Sequence[str], metadata: Mapping[str, Any]) -> Digest:
@@ -97,9 +104,10 @@ def _summary(shown: Shown) -> Table:
     empty = [n for n in numbers if summary.height and summary[n].null_count() == summary.height]
     columns = list(key_columns(shown, rows))
     keys = len(columns)
+    middles = {name for name, metric in _METRIC_OF.items() if metric in shown.open}
     for name in numbers:
         if name not in empty:
-            columns.append((name, [number(v) for v in rows[name]]))
+            columns.append((name, [_about(number(v), middle=name in middles) for v in rows[name]]))
         if name == "n_groups" and "threshold" in summary.columns and summary["threshold_rule"].count():
             columns.append(("threshold", [threshold_text(*row) for row in rows.select(THRESHOLD).iter_rows()]))
     header, cells = header_and_rows(columns)
@@ -107,11 +115,17 @@ def _summary(shown: Shown) -> Table:
     if summary.height > MAX_ROWS:
         remarks.append(f"... {summary.height - MAX_ROWS:,} more rows; report.summary holds all {summary.height:,}")
     remarks += _readings(header)
+    if any(cell.startswith(_ABOUT) for row in cells for cell in row[keys:]):
+        remarks.append(f"{_ABOUT} middle of bounds, between which the value from the rows lies; report.gaps has them")
     if empty:
         remarks.append(f"empty in every row, undefined or not asked for: {', '.join(empty)}")
     if any(UNDEFINED in row[keys:] for row in cells):
         remarks.append(f"{UNDEFINED} undefined; report.gaps and report.groups say why in note")
     return Table("Summary", header, cells, keys, remarks=tuple(remarks))
+
+
+def _about(text: str, *, middle: bool) -> str:
+    return f"{_ABOUT}{text}" if middle and text != UNDEFINED else text
 
 
 def _readings(columns: Sequence[str]) -> list[str]:

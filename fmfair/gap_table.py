@@ -6,8 +6,20 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from fmfair.columns import BOUNDS
 from fmfair.render import Table, visible
-from fmfair.shown import FEW, HEADLINE, Shown, header_and_rows, key_columns, metric_of, names, number
+from fmfair.shown import (
+    FEW,
+    HEADLINE,
+    Shown,
+    bounded,
+    bounds_legend,
+    header_and_rows,
+    key_columns,
+    metric_of,
+    names,
+    number,
+)
 
 MAX_GAPS = 12
 DIGITS = 3
@@ -34,12 +46,12 @@ def gap_table(shown: Shown) -> Table | None:
     rows = ranked.head(MAX_GAPS)
     columns = list(key_columns(shown, rows, "metric"))
     keys = len(columns)
-    columns.append(("gap", [number(v, DIGITS) for v in rows["value"]]))
+    columns.append(("gap", [bounded(row, DIGITS) for row in rows.iter_rows(named=True)]))
     marked: list[tuple[int, int]] = []
     for side, counts in (("worst", ("n", "n_pos")), ("best", ("n",))):
         columns.append((f"{side} group", names(rows[f"{side}_group"])))
         marked += [(r, len(columns)) for r, few in enumerate(rows[f"{side}_few"]) if few]
-        columns.append(("value", [number(v, DIGITS) for v in rows[f"{side}_value"]]))
+        columns.append(("value", [bounded(row, DIGITS, f"{side}_") for row in rows.iter_rows(named=True)]))
         columns += [(c, [number(v) for v in rows[f"{side}_{c}"]]) for c in counts if rows[f"{side}_{c}"].count()]
     header, cells = header_and_rows(columns)
     return Table(
@@ -50,14 +62,14 @@ def gap_table(shown: Shown) -> Table | None:
         names=frozenset(c for c, name in enumerate(header) if c > keys and name.endswith(" group")),
         marked=frozenset(marked),
         mark=MARK,
-        remarks=tuple(_remarks(metrics, compared, ranked)),
+        remarks=(*bounds_legend(cell for row in cells for cell in row[keys:]), *_remarks(metrics, compared, ranked)),
     )
 
 
 def _ranked(shown: Shown, gaps: pl.DataFrame) -> pl.DataFrame:
     """The gaps from the largest on, beside each the two groups; `few` where hardly any sample carries one of them."""
     place = [*shown.keys, "metric"]
-    facts = ("value", "n", "n_pos", "carried")
+    facts = [c for c in ("value", *BOUNDS, "n", "n_pos", "carried") if c in shown.groups.columns]
     for side in ("worst", "best"):
         group = f"{side}_group"
         values = shown.groups.select(

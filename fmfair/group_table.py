@@ -15,6 +15,8 @@ from fmfair.shown import (
     UNDEFINED,
     Columns,
     Shown,
+    bounded,
+    bounds_legend,
     header_and_rows,
     key_columns,
     metric_of,
@@ -81,7 +83,8 @@ def _metric_columns(shown: Shown, listed: pl.DataFrame, first: int) -> tuple[Col
     remarks = [f"{', '.join(m)}: undefined in every group" + (f" ({why})" if why else "") for why, m in nowhere.items()]
     if marked:
         remarks.append("* worst group of its attribute")
-    return columns, marked, remarks + _legend([c for _, cells in columns for c in cells], list(reasons))
+    everywhere = [cell for _, cells in columns for cell in cells]
+    return columns, marked, remarks + bounds_legend(everywhere) + _legend(everywhere, list(reasons))
 
 
 def _worst_groups(shown: Shown) -> pl.DataFrame:
@@ -113,9 +116,10 @@ def _value(metric: str, row: Mapping[str, Any]) -> str:
     """A group's value, or its counts where few samples carry it."""
     value, carried = row["value"], row["carried"]
     known = metric_of(metric)
+    shown = bounded(row)
     if value is None or carried is None or carried >= FEW or (known is not None and known.family == "count"):
-        return number(value)
-    if metric in _PROPORTIONS and row["weight_sum"] is None:
+        return shown
+    if metric in _PROPORTIONS and row["weight_sum"] is None and shown == number(value):
         return f"{round(value * carried)}/{carried}"
     return f"{row['unit']}={carried}"
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
+from fmfair.columns import BOUNDS
 from fmfair.export import Frames, by_keys, texts
 from fmfair.metrics.metric import NOT_A_PROBABILITY, Metric
 from fmfair.metrics.registry import REGISTRY
@@ -18,6 +19,8 @@ MAX_ROWS = 30
 # Fewer samples than this say too little for a decimal number.
 FEW = 10
 UNDEFINED = "-"
+# The decimals of a number, unless there is reason for others.
+DIGITS = 4
 HEADLINE = ("auc", "tpr", "tnr", "dice")
 THRESHOLD = ["threshold", "threshold_rule"]
 
@@ -40,6 +43,7 @@ class Shown:
             carries a value, and `unit`, its name.
         gaps: Their comparisons.
         others: The thresholds that are not shown.
+        open: The metrics of which some value is only known between bounds.
     """
 
     by: Mapping[str, str]
@@ -50,6 +54,7 @@ class Shown:
     groups: pl.DataFrame
     gaps: pl.DataFrame
     others: tuple[str, ...]
+    open: frozenset[str]
 
     @property
     def keys(self) -> list[str]:
@@ -94,7 +99,17 @@ def shown_of(frames: Frames, metadata: Mapping[str, Any]) -> Shown:
         groups=main["groups"].drop("attribute_parts", "group_parts").with_columns(_carried(metrics)),
         gaps=main["gaps"],
         others=_other_thresholds(renamed["groups"], renamed["summary"], at),
+        open=frozenset().union(*(_open_metrics(frames[name]) for name in ("groups", "gaps", "overall"))),
     )
+
+
+def _open_metrics(frame: pl.DataFrame) -> set[str]:
+    """The metrics with a value whose bounds are wider than its last digit shows, or that has none."""
+    if not set(BOUNDS) <= set(frame.columns):
+        return set()
+    low, high = (pl.col(name) for name in BOUNDS)
+    wide = (high - low > 10.0**-DIGITS).fill_null(value=True)
+    return set(frame.filter(pl.col("value").is_not_null() & wide)["metric"])
 
 
 def key_columns(shown: Shown, frame: pl.DataFrame, *others: str) -> Columns:
@@ -113,7 +128,7 @@ def names(values: pl.Series) -> list[str]:
     return [visible(name) if name is not None else "(missing)" for name in texts(values)]
 
 
-def number(value: float | None, digits: int = 4) -> str:
+def number(value: float | None, digits: int = DIGITS) -> str:
     """A number with so many decimals, a whole one without, `-` where it is undefined.
 
     Examples:
@@ -129,6 +144,34 @@ def number(value: float | None, digits: int = 4) -> str:
     if digits < 4 and 0 < value < 0.5 * 10.0**-digits:
         return f"<{10.0**-digits:.{digits}f}"
     return f"{round(value, digits) + 0.0:.{digits}f}"
+
+
+def bounded(row: Mapping[str, Any], digits: int = DIGITS, of: str = "") -> str:
+    """A value, with its bounds where they are wider than its last digit shows.
+
+    Args:
+        row: Holds `value` and, of a report from counts, `bound_low` and `bound_high`.
+        digits: The decimals.
+        of: What stands before these names.
+
+    Examples:
+        >>> bounded({"value": 0.114, "bound_low": 0.066, "bound_high": 0.165})
+        '0.114 [0.066, 0.165]'
+        >>> bounded({"value": 0.25, "bound_low": 0.25, "bound_high": 0.25}), bounded({"value": 0.25})
+        ('0.2500', '0.2500')
+    """
+    value, low, high = (row.get(f"{of}{name}") for name in ("value", *BOUNDS))
+    if value is None or low is None or high is None or high - low <= 10.0**-digits:
+        return number(value, digits)
+    few = min(digits, 3)
+    return f"{number(value, few)} [{number(low, few)}, {number(high, few)}]"
+
+
+def bounds_legend(cells: Iterable[str]) -> list[str]:
+    """What the brackets stand for, where there are any."""
+    if not any(cell.endswith("]") for cell in cells):
+        return []
+    return ["[low, high]: the value from the rows lies between these; the number before them is only their middle"]
 
 
 def threshold_text(value: float | None, rule: str | None) -> str:

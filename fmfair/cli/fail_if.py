@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import polars as pl
 
+from fmfair.columns import BOUNDS
 from fmfair.errors import FmfairError, listing, near
 from fmfair.export import by_keys
 from fmfair.metrics.registry import REGISTRY, list_metrics, requested
@@ -60,10 +61,17 @@ class Condition:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a condition: `fails` is the reason for exit status 1, None where it does not hold."""
+    """What became of a condition.
+
+    Attributes:
+        fails: The reason for exit status 1; None where the condition does not hold.
+        undefined: The rows without a value.
+        undecided: The rows in which bounds leave open whether it holds; their values decided.
+    """
 
     fails: str | None
     undefined: int = 0
+    undecided: tuple[str, ...] = ()
 
 
 def parse(text: str) -> Condition:
@@ -115,11 +123,27 @@ def check(condition: Condition, report: Report) -> Verdict:
         return Verdict(f"{condition.text} could not be computed: undefined in every row{why}")
     holding = [row for row in defined.iter_rows(named=True) if condition.holds(row["value"])]
     undefined = rows.height - defined.height
+    undecided = _undecided(condition, report, defined)
     if not holding:
-        return Verdict(None, undefined)
+        return Verdict(None, undefined, undecided)
     shown = [_described(row, report) for row in holding[:MAX_ROWS]]
     more = [f"{len(holding) - MAX_ROWS} more rows"] if len(holding) > MAX_ROWS else []
-    return Verdict(f"{condition.text} holds: {'; '.join(shown + more)}", undefined)
+    return Verdict(f"{condition.text} holds: {'; '.join(shown + more)}", undefined, undecided)
+
+
+def _undecided(condition: Condition, report: Report, rows: pl.DataFrame) -> tuple[str, ...]:
+    """The rows of a report from counts in which the value may lie on the other side of the limit."""
+    if not set(BOUNDS) <= set(rows.columns):
+        return ()
+    found = []
+    for row in rows.iter_rows(named=True):
+        low, high = (row[name] for name in BOUNDS)
+        if low is None or high is None:
+            found.append(f"{_described(row, report)} has no bounds")
+        elif condition.holds(low) != condition.holds(high):
+            found.append(f"{_described(row, report)} lies between {low:.6g} and {high:.6g}")
+    more = [f"{len(found) - MAX_ROWS} more rows"] if len(found) > MAX_ROWS else []
+    return (*found[:MAX_ROWS], *more)
 
 
 def _rows(condition: Condition, report: Report) -> pl.DataFrame:

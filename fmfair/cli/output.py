@@ -101,9 +101,9 @@ def say_error(message: str) -> None:
     say("fmfair: error: " + "\n".join(lines) + "\n", sys.stderr)
 
 
-def say_note(note: str) -> None:
-    """Prints a note on one line; one that says that rows were left out is a warning."""
-    kind = "warning" if "left out" in note else "note"
+def say_note(note: str, *, warning: bool = False) -> None:
+    """Prints a note on one line, as a warning where it is one or says that rows were left out."""
+    kind = "warning" if warning or "left out" in note else "note"
     say(f"fmfair: {kind}: {visible(note)}\n", sys.stderr)
 
 

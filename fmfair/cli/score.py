@@ -52,6 +52,9 @@ def score(given: Given, flags: Mapping[str, str]) -> int:
         for condition, verdict in zip(conditions, verdicts, strict=True):
             if verdict.undefined:
                 output.say_note(f"--fail-if {condition.text}: undefined in {plural(verdict.undefined, 'row')}")
+            if verdict.undecided:
+                why = "; ".join(verdict.undecided)
+                output.say_note(f"--fail-if {condition.text}: undecided, since {why}", warning=True)
     failures = [f"--fail-if {v.fails}" for v in verdicts if v.fails] + nothing_computed(report)
     for failure in failures:
         output.say(f"fmfair: failed: {failure}\n", sys.stderr)
