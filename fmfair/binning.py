@@ -61,7 +61,7 @@ def _as_numbers(values: pl.Series, name: str, tally: Tally) -> pl.Series:
         text = values.filter(no_number)
         raise FmfairError(
             f"attribute {name!r} cannot be binned: {plural(tally.count(no_number), 'value')} are not numbers "
-            f"({listing(text.unique(maintain_order=True).to_list())}); fix them, or name the texts that mean missing "
+            f"({listing(text.unique().sort().to_list())}); fix them, or name the texts that mean missing "
             "with missing_values="
         )
     raise FmfairError(f"attribute {name!r} has the type {values.dtype} and cannot be binned; bins= needs numbers")

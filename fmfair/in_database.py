@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import atexit
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
 
 from fmfair.assemble import build_frames
 from fmfair.database import connection
@@ -23,6 +25,16 @@ from fmfair.roles import find_columns
 def open_database(place: Place) -> AbstractContextManager[Database]:
     """A database with what it may use."""
     return connection.open_database(memory_limit=place.memory_limit, temp_dir=place.temp_dir)
+
+
+def kept_database(place: Place, on_failure: ExitStack) -> Database:
+    """A database for a connection that is given away; its folder goes with the process, or `on_failure`."""
+    folder = connection.new_folder(place.temp_dir)
+    atexit.register(folder.cleanup)
+    on_failure.callback(folder.cleanup)
+    database = connection.connected(Path(folder.name), memory_limit=place.memory_limit)
+    on_failure.callback(database.connection.close)
+    return database
 
 
 def evaluate_in(database: Database, question: Question) -> Report:

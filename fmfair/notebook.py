@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from fmfair.in_database import evaluate_in, open_database
+from fmfair.errors import FmfairError, listing
+from fmfair.in_database import evaluate_in, kept_database
 from fmfair.place import Place
 from fmfair.question import asked
 
@@ -48,14 +48,16 @@ def connect(
         >>> connection.execute(query, ["auc"]).fetchall()
         [('F', 1.0), ('M', 0.0)]
     """
+    if frame is None and arguments:
+        raise FmfairError(f"connect: {listing(arguments)} given without a table; give the table first")
     question = None if frame is None else asked(frame, **{**arguments, "engine": "duckdb"})
-    stack = ExitStack()
-    database = stack.enter_context(open_database(Place(memory_limit, temp_dir)))
-    atexit.register(stack.close)
-    database.script("metrics")
-    if question is not None:
-        report = evaluate_in(database, question)
-        for name in ("summary", "groups", "gaps", "overall"):
-            database.put(name, report.to_frame(name))
-        database.put_column("notes", "note", report.notes)
+    with ExitStack() as stack:
+        database = kept_database(Place(memory_limit, temp_dir), stack)
+        database.script("metrics")
+        if question is not None:
+            report = evaluate_in(database, question)
+            for name in ("summary", "groups", "gaps", "overall"):
+                database.put(name, report.to_frame(name))
+            database.put_column("notes", "note", report.notes)
+        stack.pop_all()
     return database.connection

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +18,10 @@ from fmfair.roles import find_columns
 
 # What Polars needs at its peak, in sizes of the columns that are read.
 PEAK = 5
+# The memory of a machine that cannot be asked.
+_GUESS = 8 << 30
+# Where Linux writes the limit of a container.
+_CONTAINER = Path("/sys/fs/cgroup/memory.max")
 # Bytes of a value in memory, text by its view.
 WIDTH = 16
 
@@ -47,9 +53,18 @@ def wants_database(question: Question, place: Place) -> bool:
 
 
 def _rows(path: Path) -> int:
-    return int(pl.scan_parquet(path).select(pl.len()).collect().item())
+    # The footer tells.
+    return int(pl.scan_parquet(path, glob=False, hive_partitioning=False).select(pl.len()).collect().item())
 
 
 def _memory() -> int:
-    """The machine's memory in bytes."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    """What the process may hold in bytes: the machine's memory, or the limit of its container or shell."""
+    limits = [_GUESS if sys.platform == "win32" else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    with suppress(OSError, ValueError):
+        limits.append(int(_CONTAINER.read_text()))  # the word `max` where there is no limit
+    if sys.platform != "win32":
+        import resource
+
+        soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+        limits += [] if soft == resource.RLIM_INFINITY else [soft]
+    return min(limits)

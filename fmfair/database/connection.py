@@ -87,34 +87,56 @@ def open_database(
     """A database of its own, in memory, which spills to a folder that goes with it.
 
     Args:
-        memory_limit: What the database may hold in memory, such as `"4GB"`; None for DuckDB's own limit, or a quarter of
-            the address space where the process has a limit on that (`ulimit -v`).
+        memory_limit: What the database may hold in memory, such as `"4GB"`; None for DuckDB's own limit, or a quarter
+            of the address space where the process has a limit on that (`ulimit -v`).
         temp_dir: Where the folder for spilled data is made; None for the system's.
         threads: How many threads it may use; None for all cores.
 
     Raises:
         FmfairError: The limit is not understood, or the folder cannot be made.
     """
-    import duckdb
+    with new_folder(temp_dir) as folder:
+        database = connected(Path(folder), memory_limit=memory_limit, threads=threads)
+        with database.connection:
+            yield database
 
+
+def new_folder(temp_dir: str | os.PathLike[str] | None) -> tempfile.TemporaryDirectory[str]:
+    """A folder for the files of one evaluation.
+
+    Raises:
+        FmfairError: It cannot be made.
+    """
+    if temp_dir is not None and not isinstance(temp_dir, (str, os.PathLike)):
+        raise FmfairError(f"temp_dir={temp_dir!r} is no path of a folder")
     try:
         if temp_dir is not None:
             Path(temp_dir).mkdir(parents=True, exist_ok=True)
-        spill = tempfile.TemporaryDirectory(prefix="fmfair-", dir=temp_dir)
+        return tempfile.TemporaryDirectory(prefix="fmfair-", dir=temp_dir)
     except OSError as error:
         raise FmfairError(f"temp_dir={str(temp_dir)!r}: {error.strerror or error}") from None
-    with spill as folder, duckdb.connect() as connection:
-        # A progress bar of DuckDB's own would be printed among the program's output.
-        connection.execute("SET enable_progress_bar = false")
-        # The statistics of a Parquet file leave NaN out, and DuckDB would conclude that there is none.
-        connection.execute("SET parquet_can_have_nan = true")
-        connection.execute("SET temp_directory = $1", [str(Path(folder) / "spilled")])
-        limit = memory_limit or _quarter_of_address_space()
-        if limit is not None:
-            _limit(connection, limit)
-        if threads is not None:
-            connection.execute("SET threads = $1", [threads])
-        yield Database(connection, Path(folder))
+
+
+def connected(folder: Path, *, memory_limit: str | None = None, threads: int | None = None) -> Database:
+    """A database in memory that spills to a folder; see `open_database`.
+
+    Raises:
+        FmfairError: The limit is not understood.
+    """
+    import duckdb
+
+    limit = _quarter_of_address_space() if memory_limit is None else memory_limit
+    connection = duckdb.connect()
+    # A progress bar of DuckDB's own would be printed among the program's output.
+    connection.execute("SET enable_progress_bar = false")
+    # The statistics of a Parquet file leave NaN out, and DuckDB would conclude that there is none.
+    connection.execute("SET parquet_can_have_nan = true")
+    connection.execute("SET temp_directory = $1", [str(folder / "spilled")])
+    if limit is not None:
+        _limit(connection, limit)
+    if threads is not None:
+        connection.execute("SET threads = $1", [threads])
+    return Database(connection, folder)
 
 
 def _quarter_of_address_space() -> str | None:
@@ -131,11 +153,15 @@ def _limit(connection: DuckDBPyConnection, memory_limit: object) -> None:
     import duckdb
 
     try:
-        connection.execute("SET memory_limit = $1", [memory_limit])
+        # DuckDB takes -1 and an empty text for no limit.
+        understood = isinstance(memory_limit, str) and memory_limit.strip()[:1].isdecimal()
+        if understood:
+            connection.execute("SET memory_limit = $1", [memory_limit])
     except duckdb.Error:
-        raise FmfairError(
-            f"memory_limit={memory_limit!r} is not an amount of memory; write for example '4GB'"
-        ) from None
+        understood = False
+    if not understood:
+        connection.close()
+        raise FmfairError(f"memory_limit={memory_limit!r} is not an amount of memory; write for example '4GB'")
 
 
 @contextmanager
@@ -144,7 +170,8 @@ def _plain() -> Iterator[None]:
     import duckdb
 
     try:
-        yield
+        with interruptible():
+            yield
     except duckdb.OutOfMemoryException as error:
         raise FmfairError(
             "DuckDB ran out of memory; give it more with memory_limit=, or a temp_dir= with more space "
@@ -152,6 +179,17 @@ def _plain() -> Iterator[None]:
         ) from error
     except duckdb.Error as error:
         raise FmfairError(f"DuckDB: {_first_line(error)}") from error
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C as Python's own exception: DuckDB makes a RuntimeError of it, which is taken for a fault."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":
+            raise KeyboardInterrupt from error
+        raise
 
 
 def _first_line(error: Exception) -> str:

@@ -17,7 +17,7 @@ import polars.selectors as cs
 
 from fmfair import readers
 from fmfair.convert import from_arrow, is_a, plain_errors, refuse_duplicates
-from fmfair.database.connection import Database, quoted
+from fmfair.database.connection import Database, interruptible, quoted
 from fmfair.errors import FmfairError, listing
 from fmfair.join import join_metadata
 from fmfair.notes import Notes
@@ -82,7 +82,8 @@ def _relation_schema(relation: Any) -> pl.Schema:
     The names are those of the relation itself: an operation on it renames those that differ in case only.
     """
     refuse_duplicates(relation.columns, "the table")
-    seen = from_arrow(relation.limit(0), "the table").schema.dtypes()
+    with plain_errors("read the table"):
+        seen = from_arrow(relation.limit(0), "the table").schema.dtypes()
     types = [
         pl.Enum(dict(kind.children)["values"]) if kind.id == "enum" else dtype
         for kind, dtype in zip(relation.types, seen, strict=True)
@@ -115,7 +116,7 @@ def load(source: Source, needed: Sequence[str], database: Database) -> dict[str,
         return columns
     path = database.folder / "source.parquet"
     if source.relation is not None:
-        with plain_errors("read the table"):
+        with plain_errors("read the table"), interruptible():
             chosen = ", ".join(f"{_column_of(source.relation, name)} AS {column}" for name, column in columns.items())
             source.relation.select(chosen).write_parquet(str(path))
     elif source.lazy is not None:

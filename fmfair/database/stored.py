@@ -32,7 +32,7 @@ class Rows:
     def weight(self) -> str:
         """The expression of the weight."""
         name = self.table.columns.weight
-        return self.table.double(name, "weight") if name else "1.0"
+        return self.table.double(name, "weight") if name else "1e0"
 
     def joined(self, part: Part) -> str:
         """The source with its profiles and what an outcome's labels and decisions are."""
