@@ -8,7 +8,7 @@ import polars as pl
 
 from fmfair.columns import BOUNDS, GAPS, GROUPS, OVERALL
 from fmfair.errors import FmfairError, listing, plural
-from fmfair.gaps import compare
+from fmfair.gaps import compare, reading_order
 from fmfair.groupings import Grouping, groupings, join_parts
 from fmfair.metrics.metric import Metric
 from fmfair.notes import Notes
@@ -16,7 +16,8 @@ from fmfair.options import Options
 from fmfair.samples import Cohort
 from fmfair.summary import summarise
 
-# Measures the cells of groupings: groupings and the cells to list of each -> the long table of `measures.long_table`.
+# Measures the cells of groupings: groupings and the cells to list of each -> the long table of `measures.long_table`,
+# the cells of one grouping in their order.
 Measure = Callable[[Sequence[Grouping], Sequence[pl.DataFrame]], pl.DataFrame]
 
 # Compares the groups: group values, the values on all rows, metrics, least groups -> the table of `gaps.compare`.
@@ -37,7 +38,8 @@ def build_frames(
     wholes = list(dict.fromkeys([Grouping(), *scopes]))
     listed = [g.cells(samples) for g in [*divided, *wholes]]
     long = measure([*divided, *wholes], listed)
-    groups = _group_values(long, divided, listed[: len(divided)], options, task)
+    cells = pl.concat([_named_cells(g, i, c) for i, (g, c) in enumerate(zip(divided, listed, strict=False))])
+    groups = _group_values(long, cells, options, task)
     undivided = long.filter(pl.col("grouping") >= len(divided)).with_columns(by=pl.col("cell").cast(pl.UInt32))
     whole_of = pl.DataFrame(
         {"number": range(len(divided)), "grouping": [len(divided) + wholes.index(s) for s in scopes]},
@@ -59,19 +61,20 @@ def build_frames(
     }
 
 
-def _group_values(
-    long: pl.DataFrame, divided: Sequence[Grouping], listed: Sequence[pl.DataFrame], options: Options, task: str
-) -> pl.DataFrame:
+def _group_values(long: pl.DataFrame, cells: pl.DataFrame, options: Options, task: str) -> pl.DataFrame:
     """The long values of the groups with their names, in reading order.
 
     `in_gaps` says whether the group takes part in comparisons, `counted` whether the summary counts it as a group.
     """
-    cells = pl.concat([_named_cells(g, i, c) for i, (g, c) in enumerate(zip(divided, listed, strict=True))])
-    place = cells.select("grouping", "cell", "by").with_row_index("named")
-    # Numbers are put in order; the names then come once to where they belong.
-    placed = long.join(place, on=["grouping", "cell"], how="inner").sort("by", "grouping", "order", "t", "cell")
-    names = cells.select("group", "group_parts")[placed["named"]]
-    groups = pl.concat([placed.drop("named"), names], how="horizontal").lazy()
+    place = long.select("order", "t", "listed").with_row_index("row").filter(pl.col("listed") < cells.height)
+    place = place.hstack(cells.select("by", "grouping")[place["listed"]])
+    # Numbers are put in order; everything else then comes once to where it belongs.
+    place = place[reading_order(place)]
+    row, listed = place["row"], place["listed"]
+    values = long.select(pl.exclude(place.columns))
+    groups = pl.concat(
+        [values.rechunk()[row], place.drop("row"), cells.select("group", "group_parts")[listed]], how="horizontal"
+    ).lazy()
     big_enough = (pl.col("n") >= options.min_group_size) & (pl.col("n") > 0)
     groups = groups.with_columns(in_gaps=big_enough, counted=pl.lit(True))
     if options.conventions.skip_one_class_groups and task == "classification":

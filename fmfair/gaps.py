@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 
 from fmfair.metrics.metric import Metric
@@ -22,6 +23,8 @@ TINY = 1e-15
 
 # What one comparison stands for: a metric at a threshold, across the groups of a grouping in a by-key.
 KEY = ("grouping", "by", "order", "metric", "t", "threshold", "threshold_rule")
+# The same by position, in reading order.
+PLACE = ("by", "grouping", "order", "t")
 COLUMNS = (*KEY, "statistic", "value", "worst_group", "best_group", "n_groups", "note")
 
 
@@ -31,7 +34,8 @@ def compare(
     """The comparison of every metric across the groups of every grouping.
 
     Args:
-        groups: Long group values: the columns of `KEY`, `group`, `value`, `in_gaps`, in the order of the groups.
+        groups: Long group values: the columns of `KEY`, `group`, `value`, `in_gaps`, in reading order, the groups of a
+            comparison in theirs.
         overall: The value of the same metric and threshold on all rows with the attribute, by `KEY`.
         metrics: The metrics behind `order`.
         least_for_worst: How many usable groups it takes to call one the worst or the best; a gap takes two.
@@ -40,7 +44,7 @@ def compare(
         One row per `KEY` and `statistic`: `value`, `worst_group`, `best_group`, `n_groups`, `note`.
     """
     compared = [m for m in metrics if m.family != "count"]
-    facts = pl.LazyFrame(
+    facts = pl.DataFrame(
         {
             "metric": [m.name for m in compared],
             "lower": [m.direction == "lower" for m in compared],
@@ -49,51 +53,64 @@ def compare(
         },
         schema={"metric": pl.String, "lower": pl.Boolean, "directed": pl.Boolean, "signed": pl.Boolean},
     )
-    # Whole rows meet by position in the list of metrics and thresholds; names and floats need not be compared.
-    place = ("grouping", "by", "order", "t")
-    whole = (
-        overall.lazy()
-        .select(*KEY, pl.col("value").alias("overall"))
-        .join(facts, on="metric", how="inner", maintain_order="left")
-        .with_row_index("comparison")
-        .collect()
-    )
+    known = overall.select(*KEY, pl.col("value").alias("overall"))
+    whole = known.join(facts, on="metric", how="inner", maintain_order="left")
+    whole = whole[reading_order(whole)].with_row_index("comparison")
     # An attribute that no row of a by-key has is compared all the same: between no groups.
-    rows = whole.select(*place, "comparison", "overall").join(
-        groups.select(*place, "group", "value", "in_gaps", "note"),
-        on=place,
-        how="left",
-        nulls_equal=True,
-        maintain_order="left_right",
-    )
-    spread = whole.join(_spread(rows), on="comparison", how="left", maintain_order="left")
+    spread = whole.join(_spread(_comparable(groups, whole)), on="comparison", how="left", maintain_order="left")
+    spread = spread.with_columns(pl.col("n_groups", "n_cells", "left_out", "away").fill_null(0))
     spread = spread.with_columns(_extreme_groups())
     parts = [*_statistics(spread, least_for_worst), *named_statistics(spread)]
     held = pl.col("value").is_finite()
     beyond = pl.when(~held).then(pl.lit("beyond the range of numbers"))
     table = pl.concat(parts).with_columns(value=pl.when(held).then("value"), note=pl.coalesce(beyond, "note"))
-    return table.collect().sort("by", "grouping", "order", "t", maintain_order=True)
+    found = table.collect()
+    return found[reading_order(found)]
+
+
+def reading_order(rows: pl.DataFrame) -> pl.Series:
+    """The positions of rows by by-key, grouping, metric and threshold; those alike in all of these keep their order."""
+    number = pl.lit(0, pl.UInt64)
+    for name in PLACE:
+        code = pl.col(name).rank("dense").fill_null(0) if name == "t" else pl.col(name)
+        number = number * (code.max().cast(pl.UInt64) + 1) + code
+    # The rows come in runs that are in order already, which this sort finds and merges.
+    order = np.argsort(rows.select(number).to_series().to_numpy(), kind="stable")
+    return pl.Series(order, dtype=pl.UInt32)
+
+
+def _comparable(groups: pl.DataFrame, whole: pl.DataFrame) -> pl.DataFrame:
+    """The group values with the number of their comparison, rising, and the value on all rows."""
+    first = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift()) for name in PLACE)
+    rows = groups.select(first.alias("first"), *PLACE, "group", "value", "in_gaps", "note")
+    # Only the first row of each comparison is looked up, by positions: names and floats need not be compared.
+    firsts = rows.filter("first").select(PLACE)
+    found = firsts.join(whole, on=PLACE, how="left", nulls_equal=True, maintain_order="left")
+    run = rows.select(pl.col("first").cum_sum() - 1).to_series()
+    rows = rows.select("group", "value", "in_gaps", "note").hstack(found.select("comparison", "overall")[run])
+    return rows.filter(pl.col("comparison").is_not_null()).with_columns(pl.col("comparison").set_sorted())
 
 
 def _spread(rows: pl.DataFrame) -> pl.DataFrame:
     """Extremes of the usable group values of every comparison, and what is said of the others."""
-    rows = rows.with_columns(pl.col("comparison").set_sorted())
-    value, usable = pl.col("value"), pl.col("value").is_not_null() & pl.col("in_gaps")
-    counted = rows.group_by("comparison").agg(
-        n_groups=usable.sum().cast(pl.Int64),
-        n_cells=pl.col("group").count(),
-        left_out=(~pl.col("in_gaps") & value.is_not_null()).sum(),
+    value = pl.col("value")
+    rows = rows.with_columns(usable=pl.when("in_gaps").then(value))
+    usable = pl.col("usable")
+    extremes = rows.group_by("comparison", maintain_order=True).agg(
+        n_groups=usable.count().cast(pl.Int64),
+        n_cells=pl.len(),
+        left_out=value.count() - usable.count(),
+        low=usable.min(),
+        high=usable.max(),
+        std=usable.std(ddof=0),
+        away=(usable - pl.col("overall")).abs().sum(),
     )
-    compared = rows.filter(usable)
-    extremes = compared.group_by("comparison").agg(
-        low=value.min(), high=value.max(), std=value.std(ddof=0), away=(value - pl.col("overall")).abs().sum()
-    )
-    compared = compared.join(extremes, on="comparison", maintain_order="left")
+    position = rows["comparison"].rle_id()
+    compared = rows.select("comparison", "group", "usable").hstack(extremes.select("low", "high")[position])
     unusable = rows.filter(value.is_null() & pl.col("note").is_not_null())
     parts = [
-        extremes,
         *(
-            compared.filter(_near(value, pl.col(extreme)))
+            compared.filter(_near(usable, pl.col(extreme)))
             .unique("comparison", keep="first", maintain_order=True)
             .select("comparison", pl.col("group").alias(name))
             for extreme, name in (("low", "lowest"), ("high", "highest"))
@@ -103,8 +120,8 @@ def _spread(rows: pl.DataFrame) -> pl.DataFrame:
         .agg(reasons=pl.col("note")),
     ]
     for part in parts:
-        counted = counted.join(part, on="comparison", how="left")
-    return counted.with_columns(pl.col("away").fill_null(0.0))
+        extremes = extremes.join(part, on="comparison", how="left")
+    return extremes
 
 
 def _near(value: pl.Expr, extreme: pl.Expr) -> pl.Expr:

@@ -54,6 +54,11 @@ class Grouping:
         lacking = set(incomplete)
         return Grouping((), tuple(a for a in (*self.parts, *self.present) if a.column in lacking))
 
+    def is_within(self, finer: Grouping, incomplete: Iterable[str]) -> bool:
+        """Whether every cell is made of whole cells of another grouping: one with these parts, and the same rows."""
+        rows, others = (set(g.all_rows(incomplete).present) for g in (self, finer))
+        return set(self.parts) <= set(finer.parts) and rows == others
+
     def cell(self) -> pl.Expr:
         """The number of each row's cell, NULL where an attribute is missing."""
         code = pl.lit(0, pl.UInt64)

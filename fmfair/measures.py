@@ -6,7 +6,7 @@ a sort, and Newton steps where asked for. What follows is arithmetic on counts, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -97,9 +97,11 @@ class Engine:
         if self._cut:
             for scope in groupings:
                 self.thresholds(scope)  # before the threads, so that each is chosen once
+        pairs = zip(listed, self._all_binned(groupings), strict=True)
+        tallied = [_beside(cells.select("cell", "by"), found) for cells, found in pairs]
         # The work on arrays runs on one core at a time; a few groupings at once keep the others busy.
         with ThreadPoolExecutor(min(MAX_AT_ONCE, pl.thread_pool_size())) as pool:
-            measured = list(pool.map(self._one, groupings, (cells.select("cell", "by") for cells in listed)))
+            measured = list(pool.map(self._one, groupings, tallied))
         cells, confusions = [], []
         for i, (grouping, (stats, confusion)) in enumerate(zip(groupings, measured, strict=True)):
             number = pl.lit(i, pl.UInt32).alias("grouping")
@@ -109,9 +111,9 @@ class Engine:
                 note_one_sided(confusion, self.n_by, self.notes)
         return Measured(pl.concat(cells, how="diagonal"), pl.concat(confusions))
 
-    def _one(self, grouping: Grouping, wanted: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-        stats = wanted.join(self._binned(grouping), on="cell", how="left", maintain_order="left")
+    def _one(self, grouping: Grouping, stats: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         stats = stats.with_columns(pl.col("n", "n_pos").fill_null(0), pl.col("weight").fill_null(0.0))
+        wanted = stats.select("cell", "by")
         confusions = [_NO_CONFUSION]
         if self.scored:
             blocks = self.blocks(grouping, self.cutting)
@@ -121,7 +123,7 @@ class Engine:
             if self._cut:
                 confusions.append(confusion_at(blocks, wanted, self.thresholds(grouping)))
         if any(m.family == "fitted" for m in self.metrics) and "bce" in self.frame.columns:
-            stats = stats.join(fit_cells(self.frame, grouping), on="cell", how="left", maintain_order="left")
+            stats = _beside(stats, fit_cells(self.frame, grouping))
         if "pred" in self.frame.columns:
             confusions.append(confusion_of_decisions(self.frame, grouping, wanted))
         counts = pl.col("tp", "fp", "fn", "tn").cast(pl.Float64)
@@ -158,16 +160,45 @@ class Engine:
         blocks = self.blocks(scope, self.cutting) if rules else Blocks(_NO_BLOCKS, self.cutting)
         return threshold_table(wanted, blocks, self.by, self.options.conventions)
 
-    def _binned(self, grouping: Grouping) -> pl.DataFrame:
-        """The counts of every cell, and the metrics that are sums over score bins."""
+    def _all_binned(self, groupings: Sequence[Grouping]) -> list[pl.DataFrame]:
+        """`_binned` of each; what divides less is added up from the sums of what divides more."""
+        tables: dict[tuple[int, Grouping], pl.DataFrame] = {}
+        finest_first = sorted(groupings, key=lambda g: -len(g.parts))
+        found = {grouping: self._binned(grouping, tables) for grouping in finest_first}
+        return [found[grouping] for grouping in groupings]
+
+    def _bin_table(
+        self, grouping: Grouping, n_bins: int, tables: Mapping[tuple[int, Grouping], pl.DataFrame]
+    ) -> pl.DataFrame:
+        """Sums per cell and bin, from the fewest of the sums that are at hand."""
+        rows, cells = self._bins[n_bins], self._cells(grouping)
+        if "bin" not in rows.columns:  # bins depend on the cell
+            return bin_table(rows, cells, n_bins)
+        for (bins, finer), table in tables.items():
+            fewer = bins == n_bins and table.height < rows.height
+            if fewer and grouping.is_within(finer, self.samples.incomplete):
+                rows = table.with_row_index("profile")
+                cells = rows.select(finer.codes()).select(grouping.cell()).to_series()
+        return bin_table(rows, cells, n_bins)
+
+    def _binned(
+        self, grouping: Grouping, tables: MutableMapping[tuple[int, Grouping], pl.DataFrame] | None = None
+    ) -> pl.DataFrame:
+        """The counts of every cell, and the metrics that are sums over score bins.
+
+        Args:
+            grouping: How the samples are divided.
+            tables: Sums per cell and bin that are at hand, by number of bins and grouping; those found are added.
+        """
         found: pl.DataFrame | None = None
-        for n_bins, rows in self._bins.items():
-            table = bin_table(rows, self._cells(grouping), n_bins)
+        tables = {} if tables is None else tables
+        for n_bins in self._bins:
+            table = tables[n_bins, grouping] = self._bin_table(grouping, n_bins, tables)
             aggregates = [m.aggregate().alias(m.name) for m in self._calibrated if m.n_bins == n_bins and m.aggregate]
             counts = [pl.col("n", "n_pos", "weight").sum()] if found is None else []
             sums = [pl.col("sum_p").sum()] if found is None and "sum_p" in table.columns else []
             part = table.group_by("cell").agg(*counts, *sums, *aggregates)
-            found = part if found is None else found.join(part, on="cell", how="left")
+            found = part if found is None else _beside(found, part)
         assert found is not None
         return found
 
@@ -182,7 +213,12 @@ class Engine:
             frame, known = blocks.by_cell().with_columns(score=scores.gather(pl.col("rank"))), {}
         aggregates = [m.aggregated(**known).alias(m.name) for m in metrics]
         found = frame.group_by("cell", maintain_order=True).agg(aggregates).collect()
-        return stats.join(found, on="cell", how="left", maintain_order="left")
+        return _beside(stats, found)
+
+
+def _beside(cells: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
+    """The cells with what was found of them."""
+    return cells.join(found, on="cell", how="left", maintain_order="left")
 
 
 _NO_BLOCKS = pl.DataFrame(schema={"key": pl.UInt64, "pos": pl.Int64, "neg": pl.Int64, "rows": pl.Int64})
@@ -204,11 +240,13 @@ def long_table(measured: Measured, metrics: Sequence[Metric], *, probability: bo
     """One row per cell, metric and threshold.
 
     Returns:
-        Columns `grouping`, `cell`, `order` (position of the metric), `metric`, `t`, `threshold`, `threshold_rule`,
-        `value` (NULL where undefined), `n`, `n_pos`, `weight`, `denominator`, `note` (the reason for a NULL).
+        Columns `grouping`, `cell`, `listed` (position among all cells), `order` (position of the metric), `metric`,
+        `t`, `threshold`, `threshold_rule`, `value` (NULL where undefined), `n`, `n_pos`, `weight`, `denominator`,
+        `note` (the reason for a NULL).
     """
-    cells = measured.cells.with_columns(n_neg=pl.col("n") - pl.col("n_pos"))
-    rates = measured.confusion.join(cells.select(*CELL, "n", "n_pos", "n_neg", "weight"), on=CELL, how="left")
+    cells = measured.cells.with_columns(n_neg=pl.col("n") - pl.col("n_pos")).with_row_index("listed")
+    counts = cells.select(*CELL, "listed", "n", "n_pos", "n_neg", "weight")
+    rates = measured.confusion.join(counts, on=CELL, how="left", maintain_order="left")
     rates = rates.with_columns(n_pred_neg=pl.col("n") - pl.col("n_pred_pos"))
     plain = cells.with_columns(
         t=pl.lit(None, pl.UInt32),
@@ -222,6 +260,7 @@ def long_table(measured: Measured, metrics: Sequence[Metric], *, probability: bo
         parts.append(
             source.lazy().select(
                 *CELL,
+                "listed",
                 pl.lit(order, pl.UInt16).alias("order"),
                 pl.lit(metric.name).alias("metric"),
                 "t",

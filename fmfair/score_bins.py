@@ -84,11 +84,12 @@ def bin_table(rows: pl.DataFrame, cells: pl.Series, n_bins: int) -> pl.DataFrame
     """
     if cells.null_count():
         rows = rows.filter(cells.is_not_null().gather(rows["profile"]))
-    cell = cells.fill_null(0).to_numpy().astype(np.int64)[rows["profile"].to_numpy()]
+    first = cells.fill_null(0).to_numpy().astype(np.intp) * n_bins
+    slot = first.take(rows["profile"].to_numpy(), mode="clip")
     if "bin" not in rows.columns:
-        rows = rows.with_columns(cell=pl.Series(cell)).with_columns(_range_bin(pl.col("prob"), n_bins).alias("bin"))
+        rows = rows.with_columns(cell=pl.Series(slot)).with_columns(_range_bin(pl.col("prob"), n_bins).alias("bin"))
     summed = _summed_columns(rows)
-    slot = cell * n_bins + rows["bin"].to_numpy()
+    slot += rows["bin"].to_numpy()
     weight = "weight" if "weight" in rows.columns else "n"
     known = "sum_y" in rows.columns or "sum_p" not in rows.columns
     positives = [] if known else [pl.col("n_pos").alias("sum_y")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -205,9 +206,12 @@ def report_of_values(
     options = replace(options, metrics=tuple(REGISTRY[name] for name in columns.values))
 
     def measure(groupings: Sequence[Grouping], listed: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        starts = accumulate((cells.height for cells in listed), initial=0)
         parts = [
-            _measured(samples, options.metrics, grouping, cells).with_columns(grouping=pl.lit(i, pl.UInt32))
-            for i, (grouping, cells) in enumerate(zip(groupings, listed, strict=True))
+            _measured(samples, options.metrics, grouping, cells.with_row_index("listed", start)).with_columns(
+                grouping=pl.lit(i, pl.UInt32)
+            )
+            for i, (grouping, cells, start) in enumerate(zip(groupings, listed, starts, strict=False))
         ]
         return pl.concat(parts)
 
@@ -233,10 +237,11 @@ def _mean_per_cell(
         .agg(metric.aggregate().alias("value"), n=pl.len().cast(pl.Int64), weight=pl.col("weight").sum())
         .collect()
     )
-    rows = cells.select("cell").join(found, on="cell", how="left", maintain_order="left")
+    rows = cells.select("cell", "listed").join(found, on="cell", how="left", maintain_order="left")
     rows = rows.with_columns(pl.col("n").fill_null(0), pl.col("weight").fill_null(0.0))
     return rows.select(
         "cell",
+        "listed",
         pl.lit(order, pl.UInt16).alias("order"),
         pl.lit(metric.name).alias("metric"),
         pl.lit(None, pl.UInt32).alias("t"),

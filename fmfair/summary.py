@@ -60,7 +60,7 @@ def summarise(
         task: `classification` or `segmentation`.
     """
     at = pl.col("t").is_null() | (pl.col("t") == _shown_threshold(options, present))
-    usable = pl.col("group").filter(pl.col("in_gaps") & pl.col("counted"))
+    usable = pl.col("listed").filter(pl.col("in_gaps") & pl.col("counted"))
     counted = groups.lazy().group_by(_KEY).agg(n_groups=usable.n_unique().cast(pl.Int64))
     whole = [_first(pl.col("metric") == metric, name) for name, metric in OVERALL_COLUMNS[task].items()]
     rows = (

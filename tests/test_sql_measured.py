@@ -41,7 +41,7 @@ def in_python(case: Case) -> pl.DataFrame:
     table = long_table(numbers, case.options.metrics, probability=probability, scored=scale is not None)
     names = case.cells.select("grouping", pl.col("local").alias("cell"), pl.col("cell").alias("number"))
     table = table.with_columns(pl.col("grouping").cast(pl.Int32)).join(names, on=["grouping", "cell"], how="left")
-    return table.drop("grouping", "cell").rename({"number": "cell", "order": "position"})
+    return table.drop("grouping", "cell", "listed").rename({"number": "cell", "order": "position"})
 
 
 def assert_twins(case: Case, tolerance: float = 1e-12) -> pl.DataFrame:

@@ -69,10 +69,10 @@ class Measuring:
 
     def _one(self, grouping: Grouping, wanted: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         bins = self.counted.bins(grouping)
-        found = calibrated(bins, self.metrics, self.counted.facts.grid)
+        found = calibrated(bins, self.metrics, self.counted.facts)
         found = found.join(self._ranked(bins), on="cell", how="left", maintain_order="left")
         stats = wanted.join(found, on="cell", how="left", maintain_order="left")
-        names = [f"{side}:{m.name}" for m in self.metrics if not m.at_threshold for side in SIDES]
+        names = [f"{of}:{m.name}" for m in self.metrics if not m.at_threshold for of in (*SIDES, "value")]
         stats = stats.with_columns(
             pl.col("n", "n_pos").fill_null(0),
             pl.lit(NOT_FROM_BINS).alias("fit_note"),
@@ -154,13 +154,15 @@ class Measuring:
             high.alias("bound_high"),
             unsure.alias("unsure"),
         )
-        back = found.join(own.lazy(), on="t", how="left").with_columns(t=pl.col("at"))
+        back = found.join(own.lazy(), on="t", how="left", maintain_order="left").with_columns(t=pl.col("at"))
         return back.select(*_with_bounds(long.clear()).columns).collect()
 
 
 def _middle(metric: Metric) -> pl.Expr:
-    low, high = (pl.col(f"{side}:{metric.name}") for side in SIDES)
-    return pl.when(low == high).then(low).otherwise((low + high) / 2).alias(metric.name)
+    """The value to show: the middle of the bounds, unless the sums tell one."""
+    low, high, value = (pl.col(f"{of}:{metric.name}") for of in (*SIDES, "value"))
+    middle = pl.when(low == high).then(low).otherwise((low + high) / 2)
+    return pl.coalesce(value, middle).alias(metric.name)
 
 
 def _with_bounds(rows: pl.DataFrame) -> pl.DataFrame:

@@ -28,6 +28,7 @@ _LONG: Mapping[str, tuple[str, pl.DataType]] = MappingProxyType(
     {
         "grouping": ("grouping", pl.UInt32()),
         "cell": ("local", pl.UInt64()),
+        "listed": ("cell", pl.UInt32()),
         "order": ("position", pl.UInt16()),
         "metric": ("metric", pl.String()),
         "t": ("t", pl.UInt32()),
