@@ -46,7 +46,9 @@ PARTS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("parts", PARTS)
 def test_a_column_may_play_several_parts(parts: str) -> None:
-    both(table(), 1e-9, y_true="y", metrics="all", **{"by": [], **PARTS[parts]})
+    arguments: dict[str, Any] = {"by": [], **PARTS[parts]}
+
+    both(table(), 1e-9, y_true="y", metrics="all", **arguments)
 
 
 @pytest.mark.parametrize("conventions", ["standard", "fairmedfm"])
@@ -63,7 +65,7 @@ def test_a_column_may_play_several_parts(parts: str) -> None:
     ids=str,
 )
 def test_scores_and_logits_in_any_number_of_columns(scores: dict[str, Any], conventions: str) -> None:
-    one_finding = {"y_true": "finding", "positive": 1, "attributes": "sex", "by": []}
+    one_finding: dict[str, Any] = {"y_true": "finding", "positive": 1, "attributes": "sex", "by": []}
 
     both(table(), metrics="all", thresholds=[0.5, "best_f1"], conventions=conventions, **one_finding, **scores)
 

@@ -57,7 +57,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "ids": ({"sample_id": "twice"}, "20 repeated rows, e.g. '19'"),
     "continuous": ({"attributes": "size"}, "looks continuous"),
     "continuous and nearly distinct": ({"attributes": ["size", "id"]}, "nearly every value of 'id'"),
-    "bins of text": ({"attributes": "text", "bins": {"text": 2}}, "32 values are not numbers"),
+    "bins of text": ({"attributes": "text", "bins": {"text": 2}}, "24 values are not numbers ('1_000', 'a', 'z')"),
     "decisions": ({"y_pred": "p"}, "y_pred: column 'p' holds decisions"),
     "decisions missing": ({"y_pred": "y2"}, "4 missing values"),
     "one-hot": ({"y_true": ["y", "id"]}, "do not hold exactly one 1"),
