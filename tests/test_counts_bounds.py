@@ -128,3 +128,48 @@ def test_bounds_of_auc_are_narrow_on_generated_predictions() -> None:
     )
     assert widths.null_count().item() == 0
     assert float(widths.max().item()) < 0.0005
+
+
+@pytest.mark.parametrize("least", [None, 2])
+@pytest.mark.parametrize("grid", [10, 4000])
+def test_bounds_hold_to_the_last_digit_on_few_rows(least: int | None, grid: int) -> None:
+    """Sums are rounded to whole numbers, under suppression to coarser ones: bounds must be wider by that."""
+    metrics = ["brier", "observed_expected", "ece", "ece_squared", "ece_rms"]
+    columns = {"y_true": "y", "y_score": "s", "attributes": "sex", "by": "model", "score_type": "probability"}
+    rng = np.random.default_rng(grid)
+    n = 1200
+    frame = pl.DataFrame(
+        {
+            "y": rng.integers(0, 2, n),
+            "s": rng.random(n) * np.where(np.arange(n) % 3 == 0, 1e-6, 1.0),
+            "sex": rng.choice(["F", "M"], n),
+            "model": np.arange(n) // 12,
+        }
+    )
+    table = fmfair.counts(frame, **columns, grid=grid, suppress_below=least)  # type: ignore[arg-type]  # of several types
+
+    report = fmfair.evaluate_counts(table, metrics=metrics)
+
+    truth = fmfair.evaluate(frame, **columns, metrics=metrics)  # type: ignore[arg-type]  # of several types
+    keys = ["model", "metric"]
+    checked = 0
+    for which, more in (("overall", []), ("groups", ["group"]), ("gaps", ["statistic"])):
+        sizes = truth.to_frame(which).select(*keys, *more, "value")
+        both = sizes.join(report.to_frame(which).drop_nulls("bound_low"), on=[*keys, *more], suffix="_counted")
+        if least is not None and which != "overall":
+            both = both.filter(pl.col("model").is_in(_whole_models(report)))
+        assert both.filter(~pl.col("value").is_between("bound_low", "bound_high")).is_empty()
+        assert both.filter(pl.col("statistic").is_in(["difference", "std"]) if more == ["statistic"] else True).height
+        checked += both.height
+    assert checked > 500
+
+
+def _whole_models(report: fmfair.Report) -> list[int]:
+    """The by-keys of which both groups are listed."""
+    listed = report.groups.filter(pl.col("metric") == "brier").group_by("model").agg(pl.col("n").sum(), pl.len())
+    everyone = report.overall.filter(pl.col("metric") == "brier").select("model", pl.col("n").alias("all"))
+    return (
+        listed.join(everyone, on="model")
+        .filter((pl.col("n") == pl.col("all")) & (pl.col("len") == 2))["model"]
+        .to_list()
+    )

@@ -3,6 +3,10 @@
 The bins of an ECE consist of whole score bins if their number divides the grid. Merged bins may lie across an edge; the
 absolute ECE then has bounds: it is no smaller than with the bins on both sides made one, and the rows of such a bin
 add no more than the sum of |y - p| over them, which is known from the sums.
+
+The sums of residuals are rounded to whole numbers, for every row by up to half a unit: a mean score is off by no more
+than that, the Brier score by no more than five times that, and an ECE, which is a mean or a root of a mean over bins,
+by as much as a mean score. The bounds are wider by it.
 """
 
 from __future__ import annotations
@@ -11,42 +15,74 @@ from functools import partial
 
 import polars as pl
 
+from fmfair.counting.facts import Facts
 from fmfair.metrics.bins import ece
 from fmfair.metrics.metric import Metric
 
+# Sums of doubles are off by less than this share of them.
+ADDED = 1e-14
 
-def calibrated(bins: pl.DataFrame, metrics: tuple[Metric, ...], grid: int) -> pl.DataFrame:
+
+def rounding(facts: Facts) -> float:
+    """How far a mean score may be off: half a unit a row, and a little for what was moved between bins."""
+    return 2.0 ** -(facts.scale + 1) * (1.0 + 2.0**-9)
+
+
+def calibrated(bins: pl.DataFrame, metrics: tuple[Metric, ...], facts: Facts) -> pl.DataFrame:
     """The calibration metrics that bins give.
 
     Args:
         bins: Bins of cells, as `Counted.bins` makes them.
         metrics: What was asked for.
-        grid: Number of score bins.
+        facts: The grid and the units of the sums.
 
     Returns:
-        Columns `cell`, `n`, `n_pos`, `sum_p`, and `low:` and `high:` with the name of each metric, NULL where the bins
-        do not give it.
+        Columns `cell`, `n`, `n_pos`, `sum_p`, and `low:`, `high:` and, where it is not their middle, `value:` with the
+        name of each metric, NULL where the bins do not give it.
     """
+    grid, unit = facts.grid, rounding(facts)
     n = pl.col("n").sum()
     squares = pl.col("pp").sum() - 2.0 * pl.col("p_pos").sum() + pl.col("n_pos").sum()
-    exact = {
-        "bce": pl.col("bce").sum() / n,
-        "brier": (squares / n).clip(0.0, 1.0),
-        "observed_expected": pl.col("n_pos").sum() / pl.col("p").sum(),
+    bce, brier, positives, expected = pl.col("bce").sum() / n, squares / n, pl.col("n_pos").sum(), pl.col("p").sum()
+    least = expected * (1.0 - ADDED) - unit * n
+    known = {
+        "bce": (bce, bce, bce),
+        "brier": tuple((brier + 5.0 * k * (unit + ADDED)).clip(0.0, 1.0) for k in (-1, 0, 1)),
+        "observed_expected": (
+            pl.when((positives == 0) | (least > 0)).then(positives / (expected * (1.0 + ADDED) + unit * n)),
+            positives / expected,
+            pl.when(positives == 0).then(0.0).when(least > 0).then(positives / least),
+        ),
     }
     wanted = [
-        exact[metric.name].alias(f"{side}:{metric.name}")
+        value.alias(f"{of}:{metric.name}")
         for metric in metrics
-        for side in ("low", "high")
-        if metric.name in exact
+        if metric.name in known
+        for of, value in zip(("low", "value", "high"), known[metric.name], strict=True)
     ]
     found = bins.group_by("cell", maintain_order=True).agg(
         pl.col("n", "n_pos").sum(), pl.col("p").sum().alias("sum_p"), *wanted
     )
     for metric in metrics:
         if is_binned_ece(metric) and grid % metric.n_bins == 0:
-            found = found.join(_ece(bins, metric, grid), on="cell", how="left", maintain_order="left")
+            errors = _widened(_ece(bins, metric, grid), metric, unit + ADDED)
+            found = found.join(errors, on="cell", how="left", maintain_order="left")
     return found
+
+
+def _widened(errors: pl.DataFrame, metric: Metric, unit: float) -> pl.DataFrame:
+    """The bounds of an ECE with the rounding of the sums; the value is that between them."""
+    low, high = (pl.col(f"{side}:{metric.name}") for side in ("low", "high"))
+    wide = 2.0 * unit + unit**2 if _norm(metric) == "squared" else unit
+    middle = pl.when(low == high).then(low).otherwise((low + high) / 2)
+    return errors.with_columns(
+        (low - wide).clip(0.0, 1.0), (high + wide).clip(0.0, 1.0), middle.alias(f"value:{metric.name}")
+    )
+
+
+def _norm(metric: Metric) -> str:
+    assert isinstance(metric.aggregate, partial)
+    return str(metric.aggregate.args[0]) if metric.aggregate.args else "absolute"
 
 
 def is_binned_ece(metric: Metric) -> bool:
@@ -56,8 +92,6 @@ def is_binned_ece(metric: Metric) -> bool:
 
 def _ece(bins: pl.DataFrame, metric: Metric, grid: int) -> pl.DataFrame:
     """Bounds of one ECE: columns `cell`, `low:name`, `high:name`."""
-    assert isinstance(metric.aggregate, partial)
-    norm = metric.aggregate.args[0] if metric.aggregate.args else "absolute"
     last = pl.min_horizontal(pl.col("bin_end") - 1, pl.lit(grid - 1))
     first = pl.min_horizontal(pl.col("bin"), pl.lit(grid - 1))
     placed = bins.with_columns(
@@ -68,9 +102,10 @@ def _ece(bins: pl.DataFrame, metric: Metric, grid: int) -> pl.DataFrame:
     names = [f"low:{metric.name}", f"high:{metric.name}"]
     if not placed["across"].any():
         sums = placed.group_by("cell", pl.col("first")).agg(_sums())
+        assert metric.aggregate is not None
         value = metric.aggregate()
         return sums.group_by("cell").agg(value.alias(name) for name in names)
-    if norm != "absolute":
+    if _norm(metric) != "absolute":
         # Known where no bin lies across an edge.
         whole = placed.filter(~pl.col("across").any().over("cell"))
         inner = _ece(whole, metric, grid) if whole.height else pl.DataFrame(schema={"cell": pl.UInt64})

@@ -15,6 +15,9 @@ from fmfair.metrics.metric import Metric
 
 PLACE = ("grouping", "by", "t")
 LOW, HIGH = "bound_low", "bound_high"
+# Bounds that are no further apart come from the rounding of sums, not from bins.
+ROUNDED = 1e-8
+UNBOUNDED = "no bounds: the value of a group may be undefined, is not known from bins, or lacks rows"
 MIDDLE = "from values in the middle of their bounds"
 
 Bounds = tuple[pl.Expr, pl.Expr]
@@ -38,19 +41,25 @@ def compare_bounded(
     spread = _spread(groups, overall, metrics)
     odds = _odds(spread)
     bounds = pl.concat([*_of_metrics(spread), *_of_odds(odds)])
-    known = pl.concat(
-        [spread.select(*PLACE, "metric", "exact", "unsure"), odds.select(*PLACE, "metric", "exact", "unsure")]
-    )
+    facts = ("exact", "near", "unsure", "widest")
+    known = pl.concat([rows.select(*PLACE, "metric", *facts) for rows in (spread, odds)])
     known = pl.concat([known, *(_named(known, name, of) for name, of in _RENAMED.items())])
     found = (
         gaps.lazy()
         .join(known, on=[*PLACE, "metric"], how="left", nulls_equal=True, maintain_order="left")
         .join(bounds, on=[*PLACE, "metric", "statistic"], how="left", nulls_equal=True, maintain_order="left")
     )
-    value, exact = pl.col("value"), pl.col("exact").fill_null(value=False)
+    value, exact, near = pl.col("value"), pl.col("exact").fill_null(value=False), pl.col("near").fill_null(value=False)
     sure = value.is_not_null() & ~pl.col("unsure").fill_null(value=False)
-    sides = [pl.when(sure).then(pl.when(exact).then(value).otherwise(side)).alias(side) for side in (LOW, HIGH)]
-    note = pl.coalesce("note", pl.when(value.is_not_null() & ~exact).then(pl.lit(MIDDLE)))
+    # A standard deviation moves by no more than the values do.
+    is_std, widest = pl.col("statistic") == "std", pl.col("widest")
+    moved = {LOW: (value - widest).clip(0.0), HIGH: value + widest}
+    sides = [
+        pl.when(sure).then(pl.when(exact).then(value).when(is_std).then(moved[side]).otherwise(side)).alias(side)
+        for side in (LOW, HIGH)
+    ]
+    unsure = pl.when(value.is_not_null() & pl.col("unsure")).then(pl.lit(UNBOUNDED))
+    note = pl.coalesce("note", unsure, pl.when(value.is_not_null() & ~near).then(pl.lit(MIDDLE)))
     return found.with_columns(*sides, note.alias("note")).select(*gaps.columns, LOW, HIGH).collect()
 
 
@@ -73,11 +82,17 @@ def _spread(groups: pl.DataFrame, overall: pl.DataFrame, metrics: Sequence[Metri
             max_low=low.max(),
             max_high=high.max(),
             exact=(low == high).all(),
+            near=(high - low <= ROUNDED * pl.max_horizontal(high, 1.0)).all(),
+            widest=(high - low).max(),
             unsure=(pl.col("unsure") & pl.col("in_gaps")).any(),
         )
         .join(whole, on=[*PLACE, "metric"], how="left", nulls_equal=True)
         .with_columns(
             exact=pl.col("exact") & (pl.col("whole_low") == pl.col("whole_high")).fill_null(value=True),
+            near=pl.col("near")
+            & (pl.col("whole_high") - pl.col("whole_low") <= ROUNDED * pl.max_horizontal("whole_high", 1.0)).fill_null(
+                value=True
+            ),
             lower=pl.col("metric").replace_strict(lower, default=False, return_dtype=pl.Boolean),
         )
     )
@@ -121,7 +136,9 @@ def _odds(spread: pl.LazyFrame) -> pl.LazyFrame:
         *PLACE,
         "metric",
         "exact",
+        "near",
         "unsure",
+        "widest",
         low=pl.max_horizontal(pl.col("max_low") - pl.col("min_high"), 0.0),
         high=pl.col("max_high") - pl.col("min_low"),
     )
@@ -130,6 +147,7 @@ def _odds(spread: pl.LazyFrame) -> pl.LazyFrame:
     return both.with_columns(
         metric=pl.lit("equalized_odds"),
         exact=pl.col("exact") & pl.col("exact_other"),
+        near=pl.col("near") & pl.col("near_other"),
         unsure=pl.col("unsure") | pl.col("unsure_other"),
     )
 

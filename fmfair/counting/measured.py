@@ -117,12 +117,12 @@ class Measuring:
         unexplained = pl.col("note") == UNEXPLAINED
         lacking = {m.name: self._why(m) for m in self.metrics if not m.at_threshold}
         why = pl.col("metric").replace_strict(lacking, default=None, return_dtype=pl.String)
+        # The rows have a value that the bins do not tell, and which may be the largest or the smallest.
+        hidden = (unexplained & why.is_not_null()).fill_null(value=False)
         return (
             rows.join(pl.concat(bounds), on=[*CELL, "order"], how="left", maintain_order="left")
             .with_columns(pl.when(known).then(pl.col("bound_low", "bound_high")))
-            .with_columns(
-                note=pl.when(unexplained & why.is_not_null()).then(why).otherwise("note"), unsure=pl.lit(value=False)
-            )
+            .with_columns(note=pl.when(hidden).then(why).otherwise("note"), unsure=hidden)
         )
 
     def _why(self, metric: Metric) -> str | None:
