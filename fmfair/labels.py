@@ -171,4 +171,13 @@ def is_any(values: pl.Series, wanted: Sequence[Any]) -> pl.Series:
         return values.cast(pl.String).is_in([text_of(w) for w in wanted if w is not None])
     if isinstance(values.dtype, pl.Categorical) or values.dtype == pl.String:
         return values.cast(pl.String).is_in([w for w in wanted if isinstance(w, str)])
-    return values.is_in(pl.Series(list(wanted), dtype=values.dtype, strict=False).drop_nulls().implode())
+    return values.is_in(pl.concat([_of_type(w, values.dtype) for w in wanted]).implode())
+
+
+def _of_type(value: Any, dtype: pl.DataType) -> pl.Series:
+    """A value in the type of a column of dates, times or durations; empty where it is none."""
+    try:
+        found = pl.Series([value], dtype=dtype, strict=False).drop_nulls()
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        found = pl.Series()
+    return found if found.dtype == dtype else pl.Series(dtype=dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,26 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "by-keys for thresholds": ({"by": "finding", "thresholds": {"none": 0.5}}, "thresholds"),
     "nothing left": ({"ignore": [0, 1]}, "no label at all|no row is left"),
 }
+
+
+MOMENTS: dict[str, list[Any]] = {
+    "date": [datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)],
+    "time": [datetime.time(1), datetime.time(2)],
+    "duration": [datetime.timedelta(1), datetime.timedelta(2)],
+    "datetime": [datetime.datetime(year, 5, 1, tzinfo=datetime.timezone.utc) for year in (2020, 2021)],
+}
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("kind", MOMENTS)
+def test_a_positive_class_of_another_type_does_not_occur(kind: str, engine: str) -> None:
+    frame = table().with_columns(pl.Series("y", [MOMENTS[kind][k % 2] for k in range(ROWS)]))
+    arguments: dict[str, Any] = {"y_true": "y", "y_score": "p", "attributes": "g", "by": [], "engine": engine}
+    for positive in [1, 1.5, True, "a", *(values[0] for other, values in MOMENTS.items() if other != kind)]:
+        with pytest.raises(FmfairError, match="does not occur in column 'y'"):
+            fmfair.evaluate(frame, positive=positive, **arguments)
+
+    assert fmfair.evaluate(frame, positive=MOMENTS[kind][1], **arguments).overall["n_pos"][0] == ROWS // 2
 
 
 @pytest.mark.parametrize("case", WRONG)
