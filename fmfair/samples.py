@@ -224,10 +224,15 @@ def by_keys(table: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, pl.Se
     problems.raise_if_any()
     # Under names of our own, since Polars reads names such as `*` and `^x$` as patterns.
     rows = pl.DataFrame({f"k{i}": table[name] for i, name in enumerate(by)})
-    keys = rows.unique().sort(rows.columns, nulls_last=True)
+    # Tables often come by-key after by-key: only the first row of every run of equal ones is looked up.
+    changes = [pl.col(c).ne_missing(pl.col(c).shift()) for c in rows.columns]
+    first = rows.select(pl.any_horizontal(pl.int_range(pl.len()) == 0, *changes)).to_series()
+    runs = rows.filter(first)
+    keys = runs.unique().sort(rows.columns, nulls_last=True)
     numbered = keys.with_row_index("by")
-    joined = rows.join(numbered, on=rows.columns, how="left", nulls_equal=True, maintain_order="left")
-    return pl.DataFrame({name: keys[f"k{i}"] for i, name in enumerate(by)}), joined["by"].cast(pl.UInt32)
+    found = runs.join(numbered, on=rows.columns, how="left", nulls_equal=True, maintain_order="left")
+    numbers = found["by"].cast(pl.UInt32).gather(first.cum_sum() - 1)
+    return pl.DataFrame({name: keys[f"k{i}"] for i, name in enumerate(by)}), numbers
 
 
 def per_pair(context: pl.DataFrame, by: pl.DataFrame, pairs: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -60,8 +60,8 @@ def summarise(
         task: `classification` or `segmentation`.
     """
     at = pl.col("t").is_null() | (pl.col("t") == _shown_threshold(options, present))
-    usable = pl.col("listed").filter(pl.col("in_gaps") & pl.col("counted"))
-    counted = groups.lazy().group_by(_KEY).agg(n_groups=usable.n_unique().cast(pl.Int64))
+    usable = groups.lazy().filter(pl.col("in_gaps") & pl.col("counted")).unique("listed")
+    counted = usable.group_by(_KEY).agg(n_groups=pl.len().cast(pl.Int64))
     whole = [_first(pl.col("metric") == metric, name) for name, metric in OVERALL_COLUMNS[task].items()]
     rows = (
         present.lazy()
@@ -78,13 +78,14 @@ def summarise(
         _first((pl.col("metric") == metric) & (pl.col("statistic") == statistic), name)
         for name, (metric, statistic) in GAP_COLUMNS[task].items()
     ]
-    spread = gaps.lazy().filter(at).group_by(_KEY).agg(compared)
+    shown = {metric for metric, _ in GAP_COLUMNS[task].values()}
+    spread = gaps.lazy().filter(at & pl.col("metric").is_in(shown)).group_by(_KEY).agg(compared)
     # An attribute that is missing in every row has no groups, and is listed nevertheless.
     table = rows.join(counted, on=_KEY, how="left").join(spread, on=_KEY, how="left").sort(_KEY)
     table = table.with_columns(pl.col("n_groups").fill_null(0))
     if options.conventions.empty_below_two_groups:
-        shown = pl.col(*OVERALL_COLUMNS[task], *GAP_COLUMNS[task])
-        table = table.with_columns(pl.when(pl.col("n_groups") >= 2).then(shown))
+        values = pl.col(*OVERALL_COLUMNS[task], *GAP_COLUMNS[task])
+        table = table.with_columns(pl.when(pl.col("n_groups") >= 2).then(values))
     thresholds: Sequence[str] = () if task == "segmentation" else ("threshold", "threshold_rule")
     return table.select(*_KEY, "n", "n_groups", *thresholds, *OVERALL_COLUMNS[task], *GAP_COLUMNS[task]).collect()
 
