@@ -113,7 +113,7 @@ tuned AS (
             WHEN NOT r.has_aim AND f.decided THEN CASE WHEN f.one_reaches THEN 1 END
             WHEN NOT r.has_aim THEN f.reaching
             WHEN f.decided AND NOT getvariable('smoothed_f1') THEN 1
-            ELSE coalesce(l.score, -f.best.below)
+            ELSE coalesce(l.score, 0 - f.best.below) -- never -0.0
         END AS chosen
     FROM scopes AS s
     CROSS JOIN wanted AS w

@@ -97,6 +97,7 @@ EDGES: dict[str, dict[str, Any]] = {
     "scores of 0 and 1": {"y": [1, 0, 1, 0], "p": [1.0, 0.0, 0.0, 1.0], "g": list("aabb")},
     "missing everywhere": {"y": [1, 0, None, 0, 1], "p": [0.9, 0.1, 0.5, 0.4, 0.6], "g": ["a", None, "b", "b", "a"]},
     "no group at all": {"y": [1, 0], "p": [0.9, 0.1], "g": [None, None]},
+    "the lowest score is the best cut": {"y": [1, 1, 0, 1], "p": [0.0, 0.0, 0.1, 0.4], "g": list("abab")},
     "one row": {"y": [1], "p": [0.9], "g": ["a"]},
     "unicode": {"y": [1, 0, 1, 0], "p": [0.9, 0.1, 0.2, 0.4], "g": ["Zoë", "日本", "Zoë", "🩻"]},
     "scores on the edges of bins": {"y": [1, 0, 1, 0], "p": [0.3, 0.7, 0.6, 0.1], "g": list("abab")},
