@@ -39,7 +39,7 @@ problems AS (
     FROM combinations
     WHERE
         len(names) < 2 OR len(list_distinct(names)) < len(names)
-        OR NOT list_has_all(getvariable('attributes'), names)
+        OR NOT list_has_all(getvariable('input_attributes'), names)
 )
 
 SELECT CASE WHEN count(*) > 0 THEN error(string_agg(problem, '; ')) END AS problems
@@ -149,7 +149,8 @@ found AS (
     FROM combined
     UNION ALL
     SELECT
-        list_transform(names, lambda n: list_position(getvariable('attributes'), n) - 1) AS parts,
+        list_transform(names, lambda n: list_position(getvariable('input_attributes'), n) - 1)
+            AS parts,
         2 AS size,
         min(place) AS place
     FROM named

@@ -31,9 +31,24 @@
 -- - No column may be called (fmfair): it stands for what is not asked for.
 -- - No text of a table or variable becomes SQL: columns are chosen by COLUMNS.
 
-DROP TABLE IF EXISTS temp.groups;
+SET VARIABLE input_pattern = fmfair_pattern(getvariable('input_table'));
 
-DROP TABLE IF EXISTS temp.gaps;
+CREATE OR REPLACE TEMP TABLE checked_input AS
+WITH problems AS (
+    SELECT
+        'predictions: not set; name a file, table or view: '
+        || 'SET VARIABLE predictions = ''predictions.parquet'''
+        || CASE
+            WHEN getvariable('long_predictions') IS NULL THEN ''
+            ELSE '. For long_predictions run evaluate_long.txt'
+        END AS problem
+    WHERE getvariable('input_table') IS NULL
+    UNION ALL
+    FROM fmfair_unreadable('predictions')
+)
+
+SELECT CASE WHEN count(*) > 0 THEN error(string_agg(problem, '; ')) END AS problems
+FROM problems;
 
 -- The statistics of a Parquet file leave NaN out, and DuckDB would conclude that there is none.
 SET parquet_can_have_nan = TRUE;
@@ -42,7 +57,7 @@ CREATE OR REPLACE TEMP VIEW input_rows AS
 SELECT
     *,
     1.0 AS "(fmfair)"
-FROM query_table('"' || replace(getvariable('predictions'), '"', '""') || '"');
+FROM query_table('"' || replace(getvariable('input_table'), '"', '""') || '"');
 
 -- The linter takes DESCRIBE for a table.
 CREATE OR REPLACE TEMP TABLE input_columns AS
@@ -53,7 +68,7 @@ SELECT
 FROM (DESCRIBE input_rows); -- noqa: CP02, AL01
 
 CREATE OR REPLACE TEMP TABLE attribute_columns AS
-WITH listed AS (SELECT getvariable('attributes')::VARCHAR[] AS names)
+WITH listed AS (SELECT getvariable('input_attributes')::VARCHAR[] AS names)
 
 SELECT
     a.attribute::INTEGER - 1 AS attribute,
@@ -75,7 +90,7 @@ WITH single (variable, name) AS (
     ('y_true', coalesce(getvariable('y_true'), 'label')),
     ('y_score', coalesce(getvariable('y_score'), 'prob')),
     ('weight', getvariable('weight')),
-    ('sample_id', getvariable('sample_id'))
+    ('sample_id', getvariable('input_id'))
 ),
 
 asked AS (
@@ -105,6 +120,27 @@ problems AS (
     SELECT format('{}: no column "{}"', variable, name) AS problem
     FROM found
     WHERE type IS NULL
+    UNION ALL
+    SELECT
+        'the columns are ' || string_agg(format('"{}"', name), ', ' ORDER BY place)
+        || CASE
+            WHEN count(*) < any_value(n) THEN format(', ... ({} in all)', any_value(n)) ELSE ''
+        END
+            AS problem
+    FROM (
+        SELECT
+            name,
+            place,
+            count(*) OVER () AS n
+        FROM input_columns
+        WHERE name <> '(fmfair)'
+    )
+    WHERE
+        place <= 50 AND EXISTS (
+            FROM found AS f
+            WHERE f.type IS NULL
+        )
+    HAVING count(*) > 0
     UNION ALL
     SELECT format('{}: the column "{}" has the type {}, expected numbers', variable, name, type)
     FROM found
@@ -154,13 +190,19 @@ problems AS (
     WHERE getvariable('conventions') = 'fairmedfm' AND getvariable('weight') IS NOT NULL
 )
 
-SELECT CASE WHEN count(*) > 0 THEN error(string_agg(DISTINCT problem, '; ')) END AS problems
-FROM problems;
+SELECT
+    CASE
+        WHEN count(*) > 0
+            THEN error(
+                string_agg(problem, '; ' ORDER BY starts_with(problem, 'the columns are'), problem)
+            )
+    END AS problems
+FROM (SELECT DISTINCT problem FROM problems);
 
 -- The distinct values of by-keys and attributes together; (fmfair) holds the number of rows.
 CREATE OR REPLACE TEMP TABLE combinations AS
 SELECT
-    COLUMNS(list_concat(getvariable('by'), getvariable('attributes'))),
+    COLUMNS(list_concat(getvariable('by'), getvariable('input_attributes'))),
     count(*) AS "(fmfair)"
 FROM input_rows
 GROUP BY ALL;
@@ -169,13 +211,13 @@ CREATE OR REPLACE TEMP TABLE numbered AS
 SELECT
     row_number() OVER () - 1 AS profile,
     "(fmfair)" AS n,
-    struct_pack(*COLUMNS(list_concat(getvariable('by'), getvariable('attributes')))) AS key
+    struct_pack(*COLUMNS(list_concat(getvariable('by'), getvariable('input_attributes')))) AS key
 FROM combinations;
 
 CREATE OR REPLACE TEMP VIEW keyed_combinations AS
 SELECT
     struct_pack(*COLUMNS(list_concat(getvariable('by'), ['(fmfair)']))) AS by_key,
-    struct_pack(*COLUMNS(list_concat(getvariable('by'), getvariable('attributes')))) AS key
+    struct_pack(*COLUMNS(list_concat(getvariable('by'), getvariable('input_attributes')))) AS key
 FROM (SELECT * REPLACE (0 AS "(fmfair)") FROM combinations);
 
 CREATE OR REPLACE TEMP TABLE by_keys AS
@@ -203,7 +245,8 @@ WITH unpacked AS (
 ),
 
 texts AS (
-    SELECT text_of(COLUMNS(list_concat(getvariable('attributes'), ['(fmfair)']))) FROM unpacked
+    SELECT text_of(COLUMNS(list_concat(getvariable('input_attributes'), ['(fmfair)'])))
+    FROM unpacked
 ),
 
 listed AS (SELECT list_value(*COLUMNS(*)) AS texts FROM texts),
@@ -227,7 +270,8 @@ WHERE l.texts[p.place] IS NOT NULL;
 CREATE OR REPLACE TEMP TABLE records AS
 WITH keyed AS (
     SELECT
-        struct_pack(*COLUMNS(list_concat(getvariable('by'), getvariable('attributes')))) AS key,
+        struct_pack(*COLUMNS(list_concat(getvariable('by'), getvariable('input_attributes'))))
+            AS key,
         CAST(COLUMNS([coalesce(getvariable('y_true'), 'label')]) AS DOUBLE) AS y,
         CAST(COLUMNS([coalesce(getvariable('y_score'), 'prob')]) AS DOUBLE) AS score,
         CAST(COLUMNS([coalesce(getvariable('weight'), '(fmfair)')]) AS DOUBLE) AS weight
@@ -246,12 +290,12 @@ CREATE OR REPLACE TEMP TABLE repeated AS
 SELECT count(*) AS n
 FROM (
     SELECT
-        COLUMNS(list_concat(getvariable('by'), [coalesce(getvariable('sample_id'), '(fmfair)')])),
+        COLUMNS(list_concat(getvariable('by'), [coalesce(getvariable('input_id'), '(fmfair)')])),
         count(*) AS "(rows)"
     FROM input_rows
     WHERE
-        getvariable('sample_id') IS NOT NULL
-        AND COLUMNS([coalesce(getvariable('sample_id'), '(fmfair)')]) IS NOT NULL
+        getvariable('input_id') IS NOT NULL
+        AND COLUMNS([coalesce(getvariable('input_id'), '(fmfair)')]) IS NOT NULL
     GROUP BY ALL
     HAVING count(*) > 1
 );

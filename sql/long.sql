@@ -6,7 +6,8 @@
 --     long_predictions  path or glob of files that DuckDB reads, or the name of a table or view
 --     sample_id         the column that identifies a sample; sample_id where not set
 --     "by", y_true, y_score, weight   as in input.sql
--- Makes the table `widened`, and sets the variables predictions, attributes and sample_id.
+-- Makes the table `widened`, and sets the variables input_table, input_attributes and input_id,
+-- which stand for predictions, attributes and sample_id in the files that follow.
 --
 -- Definition: attributes are in the order in which they occur. A sample that has no row for an
 -- attribute, or no group in it, lacks it. Reference: fmfair/longtable.py.
@@ -16,6 +17,21 @@
 -- - Rows of one sample must agree in label, score and weight; input.sql finds those that do not as
 --   samples that repeat.
 -- - An attribute may not have the name of another column that is used.
+
+SET VARIABLE input_pattern = fmfair_pattern(getvariable('long_predictions'));
+
+CREATE OR REPLACE TEMP TABLE checked_input AS
+WITH problems AS (
+    SELECT
+        'long_predictions: not set; name a file, table or view with one row per sample and '
+        || 'attribute. For predictions, one row per sample, run evaluate.txt' AS problem
+    WHERE getvariable('long_predictions') IS NULL
+    UNION ALL
+    FROM fmfair_unreadable('long_predictions')
+)
+
+SELECT CASE WHEN count(*) > 0 THEN error(string_agg(problem, '; ')) END AS problems
+FROM problems;
 
 CREATE OR REPLACE TEMP VIEW long_rows AS
 SELECT
@@ -53,9 +69,25 @@ problems AS (
     SELECT format('{}: no column "{}"', variable, name) AS problem
     FROM asked
     WHERE name IS NOT NULL AND name NOT IN (SELECT c.name FROM long_columns AS c)
+    UNION ALL
+    SELECT 'the columns are ' || string_agg(format('"{}"', name), ', ') AS problem
+    FROM long_columns
+    WHERE
+        name <> '(long)'
+        AND EXISTS (
+            FROM asked AS a
+            WHERE a.name IS NOT NULL AND a.name NOT IN (SELECT c.name FROM long_columns AS c)
+        )
+    HAVING count(*) > 0
 )
 
-SELECT CASE WHEN count(*) > 0 THEN error(string_agg(problem, '; ')) END AS problems
+SELECT
+    CASE
+        WHEN count(*) > 0
+            THEN error(
+                string_agg(problem, '; ' ORDER BY starts_with(problem, 'the columns are'), problem)
+            )
+    END AS problems
 FROM problems;
 
 CREATE OR REPLACE TEMP TABLE long_attributes AS
@@ -138,8 +170,8 @@ PIVOT (
 ON "(attribute)"
 USING first("(group)");
 
-SET VARIABLE predictions = 'widened';
+SET VARIABLE input_table = 'widened';
 
-SET VARIABLE attributes = (SELECT list(name ORDER BY place) FROM long_attributes);
+SET VARIABLE input_attributes = (SELECT list(name ORDER BY place) FROM long_attributes);
 
-SET VARIABLE sample_id = coalesce(getvariable('sample_id'), 'sample_id');
+SET VARIABLE input_id = coalesce(getvariable('sample_id'), 'sample_id');

@@ -65,3 +65,11 @@ FROM (
     INNER JOIN by_keys AS k ON c."by" = k."by"
     ORDER BY c.place
 );
+
+-- The next run may replace these tables, and no others.
+CREATE OR REPLACE TEMP TABLE fmfair_tables AS
+SELECT
+    lower(m.name) AS name,
+    m.oid
+FROM fmfair_made() AS m
+WHERE lower(m.name) IN (FROM fmfair_names());

@@ -1,8 +1,8 @@
 -- What is asked for: the metrics and the thresholds, in a bare DuckDB shell, after samples.sql.
 --
 -- Variables, optional
---     metrics     names of metrics: ['auc', 'tpr_at_fpr(0.1)'], or 'all'; the table `registry`
---                 lists them, and marks those that are measured where nothing is set
+--     metrics     names of metrics: ['auc', 'tpr_at_fpr(0.1)'], one name, or 'all'; the table
+--                 `registry` lists them, and marks those that are measured where nothing is set
 --     thresholds  numbers: [0.5, 0.35]
 --     rules       rules that choose a threshold: ['best_f1', 'youden', 'tpr=0.9', 'tnr=0.95'];
 --                 they follow the numbers
@@ -64,7 +64,12 @@ CREATE OR REPLACE TEMP TABLE requested AS
 WITH listed AS (
     SELECT
         coalesce(
-            TRY_CAST(getvariable('metrics') AS VARCHAR[]),
+            CASE
+                WHEN ends_with(typeof(getvariable('metrics')), '[]')
+                    THEN TRY_CAST(getvariable('metrics') AS VARCHAR[])
+                WHEN CAST(getvariable('metrics') AS VARCHAR) <> 'all'
+                    THEN [CAST(getvariable('metrics') AS VARCHAR)]
+            END,
             list(metric ORDER BY position) FILTER (
                 WHERE is_default OR CAST(getvariable('metrics') AS VARCHAR) = 'all'
             )

@@ -84,8 +84,10 @@ WITH shapes AS (
         count(*) FILTER (WHERE g.n = 1) AS n_single,
         coalesce(bool_and(TRY_CAST(g.name AS DOUBLE) = round(TRY_CAST(g.name AS DOUBLE))), TRUE)
             AS whole,
+        sum(g.n) AS n_rows,
         max(TRY_CAST(g.name AS DOUBLE)) AS largest,
         is_number(a.type) AS measured,
+        starts_with(a.type, 'ENUM') AS declared,
         regexp_replace(lower(trim(a.name)), '[\s\-.]+', '_', 'g') = 'age' AS is_age
     FROM attribute_columns AS a
     LEFT JOIN input_groups AS g ON a.attribute = g.attribute
@@ -155,9 +157,16 @@ problems AS (
             ELSE is_age AND NOT f.published AND (n_groups > 20 OR largest >= 18)
         END
     UNION ALL
-    SELECT format('attributes: nearly every value of "{}" is different; group it first', name)
+    SELECT
+        format(
+            'attributes: nearly every value of "{}" is different ({} groups for {} rows, {} groups '
+            'of one row); group it first, e.g. a date by year',
+            name, n_groups, n_rows, n_single
+        )
     FROM shapes
-    WHERE n_groups > 10 AND n_single > n_groups / 2 AND NOT (SELECT published FROM input_facts)
+    WHERE
+        n_groups > 10 AND n_single > n_groups / 2
+        AND NOT declared AND NOT (SELECT published FROM input_facts)
 )
 
 SELECT CASE WHEN count(*) > 0 THEN error(string_agg(problem, '; ')) END AS problems
