@@ -81,6 +81,6 @@ SELECT
     sum(least(0e0 - ln(greatest(likely, 1e-44)), 100e0)) AS sum_bce,
     '{"conventions": "standard", "format": 1, "grid": 4000, "groupings": [["sex"], ["age"]], '
     || '"ignore": [], "missing_groups": "drop", "positive": null, "scale": 43, '
-    || '"scale_squares": 55, "score_type": "probability", "suppressed": false}' AS facts
+    || '"scale_squares": 55, "score_type": "probability", "suppress_below": null}' AS facts
 FROM measured
 GROUP BY attribute, "group", b;

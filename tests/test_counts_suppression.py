@@ -53,7 +53,8 @@ def test_no_listed_bin_holds_fewer_rows(seed: int, intersections: Any) -> None:
     assert table.filter(pl.col("n") > 0)["n"].min() == LEAST  # as fine as is allowed somewhere
     sizes = table.group_by("attribute", "group").agg(pl.col("n").sum())
     assert sizes.filter((pl.col("n") > 0) & (pl.col("n") < LEAST)).is_empty()
-    assert table["left_out"].sum() > 0
+    assert table["left_out"].sum() == 0  # nothing was declared, so that no name of a group left out is written
+    assert sizes.filter(pl.col("attribute") == "sex")["n"].sum() < sizes.filter(pl.col("attribute") == "")["n"].sum()
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -78,7 +79,8 @@ def test_no_group_left_out_is_determined_by_what_is_listed(seed: int) -> None:
     frame = cohort(seed, 600)
     keys = ["sex", "race", "age"]
     table = fmfair.counts(frame, **COLUMNS, intersections=3, suppress_below=LEAST)
-    out = table.filter(pl.col("left_out") > 0).select("attribute_parts", "group_parts").rows()
+    every = fmfair.counts(frame, **COLUMNS, intersections=3).select("attribute_parts", "group_parts").unique()
+    out = every.join(table, on=["attribute_parts", "group_parts"], how="anti").rows()
     shown = table.filter(pl.col("left_out") == 0).select("attribute_parts", "group_parts").unique().rows()
     # An attacker may know which combinations of all attributes exist; how many rows each has is what is unknown.
     atoms = frame.select(keys).unique().rows(named=True)
@@ -155,19 +157,73 @@ def test_bounds_of_bins_side_by_side_are_those_of_bins_that_may_overlap(seed: in
 def test_plain_and_suppressed_counts_are_not_merged() -> None:
     frame = cohort(6)
 
-    with pytest.raises(fmfair.FmfairError, match=r"differ in scale: 43 and 31; .*suppressed: False and True"):
+    with pytest.raises(fmfair.FmfairError, match=r"^table 1 is not suppressed; count it with suppress_below= too"):
         fmfair.merge_counts(fmfair.counts(frame, **COLUMNS), fmfair.counts(frame, **COLUMNS, suppress_below=5))
 
 
 def test_the_notes_say_by_how_much_and_what_was_left_out() -> None:
     notes: list[str] = []
-    table = fmfair.counts(cohort(7), **COLUMNS, suppress_below=LEAST, notes=notes)
+    sexes = pl.Enum(["F", "M", "X"])
+    frame = cohort(7).with_columns(pl.col("sex").cast(sexes))
+    table = fmfair.counts(frame, **COLUMNS, suppress_below=LEAST, notes=notes)
 
-    assert "groups left out, and score bins merged: of AUC 0." in notes[-1]
+    assert "suppress_below=10: sex: 1 group with fewer rows left out" in notes
+    assert "suppress_below=10: sex: 'F' left out too, because the smaller groups could be calculated" in "".join(notes)
+    assert "suppress_below=10: age: 'old' left out too, because the few rows without age could be" in "".join(notes)
+    assert "so that the bounds of AUC are 0." in notes[-1]
     report = fmfair.evaluate_counts(table, metrics="auc")
     assert any(note.startswith("sex: rows of ") and "'X'" in note for note in report.notes)
     missing = report.groups.filter((pl.col("group") == "X") & (pl.col("metric") == "auc"))
-    assert missing["note"].item() == "left out of the counts, in which small numbers are suppressed"
+    assert missing["note"].item().startswith("left out of the counts, in which small numbers are suppressed")
+
+
+def test_names_of_groups_that_were_not_declared_are_not_written() -> None:
+    frame = cohort(7).with_columns(
+        image=pl.when(pl.int_range(pl.len()) < 700)
+        .then(pl.lit("ward"))
+        .when(pl.int_range(pl.len()) < 1493)
+        .then(pl.lit("clinic"))
+        .otherwise(pl.lit("patient 17"))
+    )
+    columns = {**COLUMNS, "attributes": ["sex", "image"]}
+
+    table = fmfair.counts(frame, **columns, intersections=2, suppress_below=LEAST)
+
+    assert "patient 17" not in table.write_json()
+    assert table.filter((pl.col("attribute") != "") & (pl.col("n") < LEAST)).is_empty()
+    assert "patient 17" in fmfair.counts(frame, **columns).write_json()
+
+
+def test_a_group_that_a_table_may_have_left_out_has_no_bounds() -> None:
+    north, south = cohort(4), cohort(5).filter(pl.col("sex") != "X")
+    columns = {**COLUMNS, "attributes": ["sex"]}
+    north = north.with_columns(sex=pl.when(pl.int_range(pl.len()) < 4).then(pl.lit("M")).otherwise(pl.lit("F")))
+    tables = [fmfair.counts(frame, **columns, suppress_below=LEAST) for frame in (north, south)]
+    assert set(tables[0]["group"]) == {""}  # 4 rows, and the others of which they could be calculated
+
+    report = fmfair.evaluate_counts(fmfair.merge_counts(*tables), metrics=["auc", "accuracy"])
+
+    assert report.groups["value"].null_count() == 0
+    assert report.groups["bound_low"].null_count() == report.groups.height == 4
+    assert report.groups["note"].str.contains("a table in which small numbers are suppressed left rows of").all()
+    assert report.gaps["bound_low"].count() == 0
+    assert report.overall["bound_low"].null_count() == 0
+    reverse = fmfair.merge_counts(*tables[::-1])
+    assert reverse.drop("sum_bce").equals(fmfair.merge_counts(*tables).drop("sum_bce"))
+
+
+def test_the_smallest_limit_of_merged_tables_is_reported() -> None:
+    tables = [fmfair.counts(cohort(seed), **COLUMNS, suppress_below=k) for seed, k in ((4, 25), (5, 10))]
+
+    report = fmfair.evaluate_counts(fmfair.merge_counts(*tables), metrics="auc")
+
+    assert report.metadata["counts"] == {"grid": 4000, "suppress_below": 10}
+    assert any(note.startswith("numbers of rows below 10 were suppressed") for note in report.notes)
+
+
+def test_too_few_rows_to_show_anything_are_refused() -> None:
+    with pytest.raises(fmfair.FmfairError, match="suppress_below=30000: there are not as many rows, so that nothing"):
+        fmfair.counts(cohort(4), **COLUMNS, suppress_below=30_000)
 
 
 def test_a_by_key_below_the_limit_is_left_out_as_a_whole() -> None:
@@ -175,7 +231,7 @@ def test_a_by_key_below_the_limit_is_left_out_as_a_whole() -> None:
 
     table = fmfair.counts(frame, **{**COLUMNS, "by": "model"}, suppress_below=LEAST)
 
-    assert table.filter(pl.col("model") == "small")["n"].sum() == 0
+    assert table.filter(pl.col("model") == "small").is_empty()
     assert table.filter(pl.col("model") == "big")["n"].sum() > 0
 
 

@@ -223,3 +223,18 @@ def test_a_file_that_is_no_table_is_refused_by_its_name(tmp_path: Path) -> None:
 def test_nothing_to_merge_is_refused() -> None:
     with pytest.raises(fmfair.FmfairError, match="at least one table"):
         fmfair.merge_counts()
+
+
+def test_two_identical_tables_are_pointed_out() -> None:
+    notes: list[str] = []
+    table = fmfair.counts(SMALL)
+
+    fmfair.merge_counts(table, fmfair.counts({**SMALL, "label": [1, 1, 1, 0]}), table, notes=notes)
+
+    assert notes == ["table 1 and table 3 are identical: are the same patients counted twice?"]
+
+
+@pytest.mark.parametrize("call", [fmfair.counts, fmfair.merge_counts])
+def test_notes_go_to_a_list(call: Any) -> None:
+    with pytest.raises(fmfair.FmfairError, match=r"notes=\(\) is no list; give one to which the notes are added"):
+        call(SMALL, notes=())

@@ -93,8 +93,16 @@ class Counted:
         )
 
     def left_out(self, grouping: Grouping) -> pl.DataFrame:
-        """The column `cell` of those that lack rows which were left out."""
-        return self._rows(grouping).filter(pl.col("left_out") > 0).select("cell").unique().collect()
+        """The column `cell` of those that lack rows which were left out, or may: a table does not name all of them."""
+        rows = self._rows(grouping)
+        marked = rows.filter(pl.col("left_out") > 0).select("cell")
+        if not self.facts.suppressed or grouping.parts or not grouping.present:
+            return marked.unique().collect()
+        everyone = self.rows.lazy().filter(pl.col("grouping") == 0).group_by(cell=pl.col("by").cast(pl.UInt64))
+        listed = rows.group_by("cell").agg(pl.col("n").sum().alias("listed"))
+        both = everyone.agg(pl.col("n").sum()).join(listed, on="cell", how="left")
+        fewer = both.filter(pl.col("listed").fill_null(0) < pl.col("n")).select("cell")
+        return pl.concat([marked, fewer]).unique().collect()
 
     def _rows(self, grouping: Grouping) -> pl.LazyFrame:
         """The rows of a grouping with their `cell`."""

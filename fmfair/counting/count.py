@@ -9,6 +9,7 @@ import polars as pl
 
 from fmfair.counting.counted import counted
 from fmfair.counting.facts import check_grid
+from fmfair.counting.merging import check_notes
 from fmfair.errors import FmfairError, Problems
 from fmfair.notes import Notes
 from fmfair.options import Bins, Intersections, Options, check_options
@@ -106,6 +107,7 @@ def counts(  # noqa: PLR0913 - the public door; everything behind it takes Optio
         missing_values=missing_values,
         conventions=conventions,
     )
+    check_notes(notes)
     least = _check_least(suppress_below)
     given = {"y_true": y_true, "y_score": y_score, "attributes": attributes, "by": by, "bins": bins}
     said = Notes()

@@ -77,8 +77,9 @@ def counted(
     cells = pl.concat([cells, *(_unused(groups[key.name], key.name, list(by), cells) for key in keys)])
     _note_missing(cells, options, notes)
     if least is not None:
-        cells = suppressed(cells, facts, list(by), least, notes)
-        facts = suppressed_facts(facts)
+        declared = {key.name: _declared(groups[key.name]) for key in keys}
+        cells = suppressed(cells, facts, list(by), least, declared, notes)
+        facts = suppressed_facts(facts, least)
     elif options.missing_groups == "drop":
         cells = cells.filter(~pl.col("group_parts").list.eval(pl.element().is_null()).list.any())
     order = pl.LazyFrame(
@@ -251,10 +252,16 @@ def _cells(
     ).collect()
 
 
+def _declared(names: Names) -> list[str]:
+    """The declared levels; none where there are none."""
+    levels = json.loads(names.levels) if names.levels else NUMBER
+    return levels if isinstance(levels, list) else []
+
+
 def _unused(names: Names, attribute: str, by: list[str], cells: pl.DataFrame) -> pl.DataFrame:
     """A row without samples for every declared level in every by-key: levels that do not occur are listed too."""
-    levels = json.loads(names.levels) if names.levels else NUMBER
-    if levels == NUMBER:
+    levels = _declared(names)
+    if not levels:
         return cells.clear()
     keys = cells.select(by).unique() if by else pl.DataFrame(height=1)
     rows = keys.join(pl.DataFrame({"level": levels}, schema={"level": pl.String}), how="cross")

@@ -11,8 +11,7 @@ from fmfair.assemble import build_frames
 from fmfair.counting.cells import Counted, numbered
 from fmfair.counting.gap_bounds import compare_bounded
 from fmfair.counting.measured import Measuring
-from fmfair.counting.merging import read_counts
-from fmfair.counting.table import checked
+from fmfair.counting.merging import added_up, read_counts
 from fmfair.errors import listing, plural
 from fmfair.metadata import describe
 from fmfair.notes import Notes
@@ -62,7 +61,7 @@ def evaluate_counts(
         [('F', 1.0, 1.0, 1.0), ('M', 0.5, 0.0, 1.0)]
     """
     asked = check_options(thresholds=thresholds, metrics=metrics, min_group_size=min_group_size)
-    table, facts = checked(read_counts(counts))
+    table, facts = added_up(read_counts(counts))
     counted = numbered(table, facts)
     options = Options(
         intersections=[parts for parts in facts.groupings if len(parts) > 1],
@@ -80,7 +79,7 @@ def evaluate_counts(
     frames = build_frames(counted, options, notes, "classification", measuring.measure, compare_bounded)
     columns = Columns(attributes=tuple(facts.attributes), by=tuple(counted.by.columns))
     metadata = describe("classification", counted, columns, options, "counts")
-    metadata["counts"] = {"grid": facts.grid, "suppressed": facts.suppressed}
+    metadata["counts"] = {"grid": facts.grid, "suppress_below": facts.suppress_below}
     return Report(**frames, notes=tuple(notes), metadata=metadata)
 
 
@@ -92,7 +91,10 @@ def _note_source(counted: Counted, notes: Notes) -> None:
         "the rows themselves have"
     )
     if facts.suppressed:
-        notes.warn("small counts were suppressed: bins were merged, which widens the bounds, and small groups left out")
+        notes.warn(
+            f"numbers of rows below {facts.suppress_below} were suppressed: bins were merged, which widens the bounds, "
+            "and small groups left out"
+        )
     for number, parts in enumerate(facts.groupings, 1):
         rows = counted.rows.filter(pl.col("grouping") == number)
         left_out = rows.filter(pl.col("left_out") > 0)
@@ -100,8 +102,8 @@ def _note_source(counted: Counted, notes: Notes) -> None:
             cells = left_out.select("by", *_columns(counted, parts)).unique(maintain_order=True).rows()
             names = dict.fromkeys(_name(counted, parts, codes) for _, *codes in cells)
             notes.warn(
-                f"{' & '.join(parts)}: rows of {listing(names)} were left out of the counts, so that values of these "
-                "groups and on all rows with the attribute lack them"
+                f"{' & '.join(parts)}: rows of {listing(names)} were left out of the counts, or may have been, so that "
+                "values of these groups lack them and have no bounds"
             )
     _note_missing(counted, notes)
 
@@ -116,12 +118,15 @@ def _name(counted: Counted, parts: Sequence[str], codes: Sequence[int]) -> str:
 
 
 def _note_missing(counted: Counted, notes: Notes) -> None:
-    """How many rows have no value of an attribute; not where groups were left out, which would be told so."""
-    if counted.facts.suppressed:
-        return
+    """How many rows are in no group of an attribute, and why."""
     for name in counted.facts.attributes:
         missing = counted.lacking(name)
-        if missing:
+        if missing and counted.facts.suppressed:
+            notes.warn(
+                f"{name}: {plural(missing, 'row')} in no listed group, left out with a small group or for want of a "
+                "value, so that values on all rows with the attribute lack them"
+            )
+        elif missing:
             notes.warn(
                 f"{name}: {plural(missing, 'row')} with a missing value left out for this attribute "
                 f"(missing_groups='keep' in fmfair.counts shows them as a group)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from fmfair.errors import FmfairError, listing
@@ -31,7 +31,8 @@ class Facts:
         ignore: The labels that were left out.
         missing_groups: `drop` or `keep`.
         groupings: The attributes of every grouping, in order: each alone, then intersections.
-        suppressed: Whether bins were merged and groups left out so that no small count can be read.
+        suppress_below: The smallest number of rows that can be read, since bins were merged and groups left out; of
+            several tables that were added the smallest one; None where nothing was suppressed.
     """
 
     grid: int
@@ -42,13 +43,18 @@ class Facts:
     positive: str | None = None
     ignore: tuple[str, ...] = ()
     missing_groups: str = "drop"
-    suppressed: bool = False
+    suppress_below: int | None = None
     conventions: str = "standard"
     format: int = FORMAT
 
     def to_json(self) -> str:
         """One line of JSON, the same text for the same facts."""
         return json.dumps(asdict(self), sort_keys=True, ensure_ascii=False)
+
+    @property
+    def suppressed(self) -> bool:
+        """Whether bins were merged and groups left out so that no small count can be read."""
+        return self.suppress_below is not None
 
     @property
     def attributes(self) -> list[str]:
@@ -123,11 +129,16 @@ def _check(facts: Facts) -> None:
         "score_type": facts.score_type in ("probability", "logit"),
         "conventions": facts.conventions == "standard",
         "missing_groups": facts.missing_groups in ("drop", "keep"),
+        "suppress_below": facts.suppress_below is None or _is_least(facts.suppress_below),
         "groupings": _are_groupings(facts.groupings),
     }
     wrong = [name for name, right in ready.items() if not right]
     if wrong:
         raise FmfairError(f"column 'facts': {', '.join(wrong)} cannot be as they are; make the counts again")
+
+
+def _is_least(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 2
 
 
 def _are_groupings(groupings: Sequence[Sequence[str]]) -> bool:
@@ -138,9 +149,16 @@ def _are_groupings(groupings: Sequence[Sequence[str]]) -> bool:
 
 
 def differing(one: Facts, other: Facts) -> list[str]:
-    """The facts in which two tables differ, each with both values."""
+    """The facts in which two tables differ and may not, each with both values."""
     a, b = asdict(one), asdict(other)
+    if one.suppressed == other.suppressed:
+        del a["suppress_below"]
     return [f"{name}: {_shown(a[name])} and {_shown(b[name])}" for name in a if a[name] != b[name]]
+
+
+def of_all(facts: Sequence[Facts]) -> Facts:
+    """The facts of the sum of tables which do not differ: the smallest limit is the one that holds."""
+    return replace(facts[0], suppress_below=min((f.suppress_below for f in facts if f.suppress_below), default=None))
 
 
 def _shown(value: Any) -> str:

@@ -20,6 +20,7 @@ from fmfair.thresholds import threshold_table
 
 LEFT_OUT = "left out of the counts, in which small numbers are suppressed"
 NOT_FROM_BINS = "not known from counts per score bin"
+LACKS = "no bounds: a table in which small numbers are suppressed left rows of this group out"
 # What `long_table` says where a value is not known for no reason of its own.
 UNEXPLAINED = "beyond the range of numbers"
 SIDES = ("low", "high")
@@ -63,9 +64,17 @@ class Measuring:
         )
         own = numbered.select("t", "at").unique().with_columns(pl.col("t").cast(pl.UInt32))
         whole = pl.concat([self._of_cells(long, stats), self._of_cuts(long, own)])
-        whole = whole.join(pl.concat(out), on=CELL, how="left", maintain_order="left")
-        why = pl.when((pl.col("n") == 0) & pl.col("left_out")).then(pl.lit(LEFT_OUT))
-        return whole.with_columns(note=pl.coalesce(why, "note")).drop("left_out")
+        whole = whole.join(pl.concat(out), on=CELL, how="left").sort("listed", maintain_order=True)
+        out_of_all = pl.col("left_out").fill_null(value=False)
+        lacks = out_of_all & (pl.col("n") > 0)
+        lacking = pl.concat_str([pl.lit(LACKS), "note"], separator="; ", ignore_nulls=True)
+        note = pl.when(lacks).then(lacking).when(out_of_all).then(pl.lit(LEFT_OUT)).otherwise("note")
+        return whole.with_columns(
+            # What the rows that are lacking would make of a value is not known.
+            *(pl.when(~lacks).then(bound).alias(bound) for bound in ("bound_low", "bound_high")),
+            note=note,
+            unsure=pl.col("unsure") | lacks,
+        ).drop("left_out")
 
     def _one(self, grouping: Grouping, wanted: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         bins = self.counted.bins(grouping)

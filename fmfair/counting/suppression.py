@@ -9,7 +9,7 @@ also the cells left out of a group hold 0 or at least `least` rows together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 
@@ -18,7 +18,8 @@ import polars as pl
 
 from fmfair.counting.disclosure import Cell, Ints, Sum, coarsened, left_out, sums_of
 from fmfair.counting.facts import Facts, scales
-from fmfair.errors import plural
+from fmfair.counting.table import group_name
+from fmfair.errors import FmfairError, listing, plural
 from fmfair.notes import Notes
 
 # What becomes of a group: shown, not shown since a value is missing, left out, or without rows.
@@ -26,7 +27,14 @@ LISTED, HIDDEN, OUT, NONE = range(4)
 SUMS = ("n", "n_pos", "sum_r", "sum_r_pos", "sum_rr", "sum_bce")
 
 
-def suppressed(cells: pl.DataFrame, facts: Facts, by: Sequence[str], least: int, notes: Notes) -> pl.DataFrame:
+def suppressed(
+    cells: pl.DataFrame,
+    facts: Facts,
+    by: Sequence[str],
+    least: int,
+    declared: Mapping[str, Collection[str]],
+    notes: Notes,
+) -> pl.DataFrame:
     """The rows of a table of counts (groups of missing values included) without small numbers.
 
     Args:
@@ -34,11 +42,15 @@ def suppressed(cells: pl.DataFrame, facts: Facts, by: Sequence[str], least: int,
         facts: The facts of the plain counts.
         by: The by-keys among the columns.
         least: The smallest number of rows that may be read.
-        notes: Says how many groups were left out, and how much wider the bounds became.
+        declared: The levels of each attribute that were declared: only their names tell nothing of the rows.
+        notes: Says how many groups were left out and why, and how much wider the bounds became.
 
     Returns:
-        The same columns, sums in the units of `suppressed_facts(facts)`; without the groups of missing values if the
-        facts say that they are dropped.
+        The same columns, sums in the units of `suppressed_facts(facts, least)`; without the groups of missing values
+        if the facts say that they are dropped, and of those left out only the declared ones.
+
+    Raises:
+        FmfairError: There are too few rows to show anything.
     """
     name = [*by, "attribute_parts", "group_parts"]
     groups = cells.select(*name, pl.struct(*by, pl.lit(0)).rank("dense").alias("\0key")).unique()
@@ -58,16 +70,62 @@ def suppressed(cells: pl.DataFrame, facts: Facts, by: Sequence[str], least: int,
                 mine = slice(ends[i], ends[i + 1])
                 start[mine], stop[mine] = table.places(cell, of_rows[mine, 1])
     merged = _merged(rows, start, stop, facts)
-    empty = groups.with_columns(pl.Series("left_out", state == OUT).cast(pl.Int32)).filter(pl.Series(state >= OUT))
+    if merged.is_empty():
+        raise FmfairError(
+            f"suppress_below={least}: {'no by-key has' if by else 'there are not'} as many rows, so that nothing may "
+            "be shown; count more rows together, or ask for less"
+        )
+    sizes = rows.group_by("\0cell").agg(pl.col("n").sum())
+    groups = groups.with_columns(pl.Series("state", state)).join(sizes, on="\0cell", maintain_order="left")
+    shown = groups.join(merged, on="\0key", how="semi", maintain_order="left")
+    _note_left_out(shown, groups["\0key"].n_unique() - shown["\0key"].n_unique(), least, notes)
+    empty = shown.filter((pl.col("state") >= OUT) & _is_declared(declared))
+    empty = empty.select(*name, left_out=(pl.col("state") == OUT).cast(pl.Int32))
     none = [
         pl.lit(int(c == "bin_end")).cast(t).alias(c) for c, t in cells.schema.items() if c not in (*name, "left_out")
     ]
     result = pl.concat([merged.select(cells.columns), empty.with_columns(none).select(cells.columns)])
     notes.warn(
-        f"suppress_below={least}: {plural(int((state == OUT).sum()), 'group')} left out, and score bins merged: of AUC "
-        f"{_width(result, by):.4f} is open in the middle of the listed groups, instead of {_width(cells, by):.4f}"
+        f"suppress_below={least}: score bins were merged, so that the bounds of AUC are {_width(result, by):.4f} apart "
+        f"in the median group, instead of {_width(cells, by):.4f}"
     )
     return result
+
+
+def _is_declared(declared: Mapping[str, Collection[str]]) -> pl.Expr:
+    """Whether a group has the name of a declared level, or none because it is that of missing values."""
+    attribute, group = (pl.col(c).list.first() for c in ("attribute_parts", "group_parts"))
+    known = [(attribute == name) & (group.is_null() | group.is_in(list(of))) for name, of in declared.items()]
+    return pl.any_horizontal(*known) & (pl.col("attribute_parts").list.len() == 1)
+
+
+def _note_left_out(groups: pl.DataFrame, by_keys: int, least: int, notes: Notes) -> None:
+    """Which groups were left out, and why; nothing of those that are protected but how many they are.
+
+    Args:
+        groups: `attribute_parts`, `group_parts`, `n` and `state` of all groups of the by-keys that are shown.
+        by_keys: How many by-keys are not.
+        least: The smallest number of rows that may be read.
+        notes: Are added to.
+    """
+    if by_keys:
+        notes.warn(f"suppress_below={least}: {plural(by_keys, 'by-key')} with fewer rows left out")
+    out, few = pl.col("state") == OUT, (pl.col("n") < least) & (pl.col("n") > 0)
+    for (attributes,), cells in groups.group_by("attribute_parts", maintain_order=True):
+        name = " & ".join(attributes)
+        small = cells.filter(out & few).height
+        if small:
+            notes.warn(f"suppress_below={least}: {name}: {plural(small, 'group')} with fewer rows left out")
+        others = dict.fromkeys(group_name(parts) for parts in cells.filter(out & ~few)["group_parts"].to_list())
+        if not others:
+            continue
+        if small:
+            why = "the smaller groups could be calculated from the rest; put these into larger groups first"
+        elif cells.filter((pl.col("state") == HIDDEN) & few).height:
+            why = f"the few rows without {name} could be calculated from the rest; drop those rows first"
+        else:
+            why = "groups left out of other attributes or combinations could be calculated from the rest"
+        notes.warn(f"suppress_below={least}: {name}: {listing(others)} left out too, because {why}")
 
 
 def _runs(numbers: Ints) -> list[Ints]:
@@ -75,10 +133,10 @@ def _runs(numbers: Ints) -> list[Ints]:
     return np.split(np.arange(len(numbers)), np.flatnonzero(np.diff(numbers)) + 1)
 
 
-def suppressed_facts(facts: Facts) -> Facts:
+def suppressed_facts(facts: Facts, least: int) -> Facts:
     """The facts of the counts without small numbers: residuals may now be as large as 1."""
     scale, scale_squares = scales(facts.grid, suppressed=True)
-    return replace(facts, scale=scale, scale_squares=scale_squares, suppressed=True)
+    return replace(facts, scale=scale, scale_squares=scale_squares, suppress_below=least)
 
 
 def _width(rows: pl.DataFrame, by: Sequence[str]) -> float:
@@ -162,7 +220,7 @@ class _OneKey:
 
 def _merged(rows: pl.DataFrame, start: Ints, stop: Ints, facts: Facts) -> pl.DataFrame:
     """The rows added up in the bins that they are given, residuals from the lower edges of those; -1 is none."""
-    units = suppressed_facts(facts)
+    of_residuals, of_squares = scales(facts.grid, suppressed=True)
     # A division of arrays: by a single number Polars multiplies with its reciprocal.
     shift = pl.Series("shift", (rows["bin"].to_numpy() - start) / facts.grid)
     r, r_pos = (pl.col(c) * 2.0**-facts.scale for c in ("sum_r", "sum_r_pos"))
@@ -171,7 +229,7 @@ def _merged(rows: pl.DataFrame, start: Ints, stop: Ints, facts: Facts) -> pl.Dat
         "sum_r_pos": r_pos + pl.col("n_pos") * shift,
         "sum_rr": pl.col("sum_rr") * 2.0**-facts.scale_squares + 2.0 * shift * r + pl.col("n") * shift * shift,
     }
-    scale = {"sum_r": units.scale, "sum_r_pos": units.scale, "sum_rr": units.scale_squares}
+    scale = {"sum_r": of_residuals, "sum_r_pos": of_residuals, "sum_rr": of_squares}
     placed = rows.with_columns(
         pl.Series("bin", start, dtype=pl.Int32),
         pl.Series("bin_end", stop, dtype=pl.Int32),

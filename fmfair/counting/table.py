@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from fmfair.columns import COUNTS, LIST_OF_TEXT
-from fmfair.counting.facts import MAX_ROWS_LOG2, Facts, differing, read_facts
+from fmfair.counting.facts import MAX_ROWS_LOG2, Facts, differing, of_all, read_facts
 from fmfair.counting.levels import agreed_levels
 from fmfair.errors import FmfairError, Problems, listing, plural
 from fmfair.groupings import join_parts
@@ -191,7 +191,7 @@ def _one_set_of_facts(table: pl.DataFrame, name: str) -> Facts:
     for other in found[1:]:
         problems.add(f"{name}: counts that cannot be added: {'; '.join(differing(found[0], other))}")
     problems.raise_if_any()
-    return found[0]
+    return of_all(found)
 
 
 def _check_values(table: pl.DataFrame, facts: Facts, name: str) -> None:
