@@ -73,7 +73,7 @@ def _group_values(long: pl.DataFrame, cells: pl.DataFrame, options: Options, tas
     row, listed = place["row"], place["listed"]
     values = long.select(pl.exclude(place.columns))
     groups = pl.concat(
-        [values.rechunk()[row], place.drop("row"), cells.select("group", "group_parts")[listed]], how="horizontal"
+        [values[row], place.drop("row"), cells.select("group", "group_parts")[listed]], how="horizontal"
     ).lazy()
     big_enough = (pl.col("n") >= options.min_group_size) & (pl.col("n") > 0)
     groups = groups.with_columns(in_gaps=big_enough, counted=pl.lit(True))
