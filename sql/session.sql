@@ -80,6 +80,17 @@ tables (variable, name) AS (
     ('long_predictions', CAST(getvariable('long_predictions') AS VARCHAR))
 ),
 
+-- Permanent tables and views that the temporary ones hide, also from views.
+hidden AS (
+    SELECT lower(table_name) AS name
+    FROM duckdb_tables()
+    WHERE database_name <> 'temp' AND lower(table_name) IN (FROM fmfair_names())
+    UNION
+    SELECT lower(view_name) AS name
+    FROM duckdb_views()
+    WHERE database_name NOT IN ('temp', 'system') AND lower(view_name) IN (FROM fmfair_names())
+),
+
 problems AS (
     SELECT format('these files need DuckDB 2.0, and this is {}', version()) AS problem
     WHERE 'parquet_can_have_nan' NOT IN (SELECT s.name FROM duckdb_settings() AS s)
@@ -100,6 +111,16 @@ problems AS (
         )
     FROM tables
     WHERE lower(name) IN (FROM fmfair_names())
+    UNION ALL
+    SELECT
+        format(
+            '{}: the view "{}" reads "{}", a name that these files use; make a table of the view, '
+            'CREATE TABLE predictions_to_compare AS FROM "{}", and say that',
+            t.variable, t.name, h.name, t.name
+        )
+    FROM tables AS t
+    INNER JOIN duckdb_views() AS v ON lower(t.name) = lower(v.view_name)
+    INNER JOIN hidden AS h ON regexp_matches(lower(v.sql), '\b' || h.name || '\b')
 )
 
 SELECT CASE WHEN count(*) > 0 THEN error(string_agg(problem, '; ')) END AS problems

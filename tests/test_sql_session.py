@@ -110,6 +110,17 @@ def test_what_is_not_ours_is_not_replaced(made: str, shell: duckdb.DuckDBPyConne
     assert rows(shell, "SELECT near(7)" if "MACRO" in made else f"FROM temp.{name}") == [(7,)]
 
 
+def test_a_view_of_a_table_that_will_be_hidden_is_refused(shell: duckdb.DuckDBPyConnection) -> None:
+    shell.execute("CREATE TABLE records AS FROM rows; CREATE TABLE groups AS SELECT 1 AS a")
+    shell.execute("CREATE VIEW mine AS SELECT label, prob, sex, site FROM records")
+    with pytest.raises(duckdb.Error, match='the view "mine" reads "records", a name that these files use'):
+        run(shell, f"{SETTINGS} SET VARIABLE predictions = 'mine';")
+    shell.execute("CREATE TABLE predictions_to_compare AS FROM mine")
+    for _ in range(2):
+        run(shell, "SET VARIABLE predictions = 'predictions_to_compare';")
+    assert rows(shell, "FROM memory.main.groups") == [(1,)]
+
+
 def test_files_replace_what_they_made_and_nothing_that_took_its_name(shell: duckdb.DuckDBPyConnection) -> None:
     run(shell)
     shell.execute("COMMENT ON TABLE gaps IS 'kept'")
