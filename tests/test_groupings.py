@@ -165,3 +165,22 @@ def test_the_number_of_a_cell_can_be_read_back(sizes: tuple[int, ...]) -> None:
         assert read[f"part{i}"].to_list() == [f"{i}:{k}" for k in corner]
     numbers = cells["cell"].to_list()
     assert numbers == sorted(numbers)
+
+
+def test_cells_are_made_of_those_of_a_finer_grouping_only_where_both_have_the_same_rows() -> None:
+    sex, site = (Attribute(name, f"g{i}", ("a", "b"), declared=False) for i, name in enumerate(("sex", "site")))
+    both, by_sex = Grouping((sex, site)), Grouping((sex,))
+    assert by_sex.is_within(both, [])
+    assert Grouping().is_within(both, [])
+    assert not both.is_within(by_sex, [])
+    assert not by_sex.is_within(both, ["g1"])  # rows without a site are in no cell of both
+    assert by_sex.is_within(both, ["g0"])
+    assert Grouping((), (sex,)).is_within(both, ["g0"])
+    assert not Grouping().is_within(both, ["g0"])
+
+
+def test_by_keys_that_begin_with_a_missing_one_and_come_in_turns() -> None:
+    keys = [None, "b", "a", None, "b", "a", "a", None]
+    frame = pl.DataFrame({"fold": keys, "y": [0, 1, 0, 1, 0, 1, 0, 1], "s": [0.5] * 8, "sex": ["F", "M"] * 4})
+    found = fmfair.evaluate(frame, y_true="y", y_score="s", attributes="sex", by="fold", metrics="accuracy").overall
+    assert found.select("fold", "n").rows() == [("a", 3), ("b", 2), (None, 3)]
