@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 import polars as pl
@@ -133,3 +133,8 @@ def normalise(name: str) -> str:
         'skin_type'
     """
     return re.sub(r"[\s\-.]+", "_", name.strip().lower())
+
+
+def holds_counts(names: Collection[str]) -> bool:
+    """Whether a table with these columns is one of counts, not of predictions."""
+    return {"facts", "bin", "n", "n_pos", "sum_r", "sum_rr"}.issubset(names)

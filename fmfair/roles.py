@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from fmfair.attributes import check_bins, check_names
-from fmfair.columns import ROLE_NAMES, SCORE_FAMILY, normalise
+from fmfair.columns import ROLE_NAMES, SCORE_FAMILY, holds_counts, normalise
 from fmfair.errors import FmfairError, Problems, listing, near
 from fmfair.notes import Notes
 
@@ -288,6 +288,10 @@ def _require(names: Sequence[str], given: Mapping[str, Any]) -> None:
     problems = Problems()
     if not names:
         raise FmfairError("the table has no columns")
+    if holds_counts(names):
+        raise FmfairError(
+            "this is a table of counts, not one of rows; evaluate it with evaluate_counts (command line: fmfair score)"
+        )
     for argument, value in given.items():
         if argument == "bins" or value is None:
             continue

@@ -58,9 +58,16 @@ def test_count_warns_unless_small_counts_are_suppressed(folder: Path, capsys: py
     ("arguments", "message"),
     [
         (["count", "north.csv"], "name the file of the counts with --output"),
-        (["count", "north.csv", "--output", "c.csv"], "--output counts.parquet"),
+        (["count", "north.csv", "--output", "c.csv"], "--output c.csv must end in .parquet"),
         (["count", "south.parquet", "--output", "south.parquet"], "would replace the table that is read"),
-        (["count", "north.csv", "--conventions", "fairmedfm", "--output", "c.parquet"], "cannot be counted"),
+        (
+            ["count", "north.csv", "--conventions", "fairmedfm", "--output", "c.parquet"],
+            "No such option: --conventions",
+        ),
+        (["count", "north.csv", "south.parquet", "--output", "c.parquet"], "quote a glob, so that its files are read"),
+        (["score", "north.csv", "south.parquet"], "or add tables of counts up with fmfair merge first"),
+        (["count", "north.csv", "--suppress-below", "1", "--output", "c.parquet"], "--suppress-below 1 is not a whole"),
+        (["count", "north.csv", "--suppress-below", "9", "--output", "c.parquet"], "--suppress-below 9: there are not"),
         (["count", "north.csv", "--grid", "0", "--output", "c.parquet"], "not a whole number of score bins"),
         (["merge", "south.parquet", "--output", "c.parquet"], "expected a table that fmfair.counts made"),
         (["merge", "nowhere.parquet", "--output", "c.parquet"], "no file or folder"),
@@ -85,4 +92,46 @@ def test_options_that_are_decided_in_the_counts_are_refused(folder: Path, capsys
     main(["count", f"{folder}/north.csv", "--sensitive", "sex", "--output", f"{folder}/c.parquet", "--quiet"])
 
     assert main(["score", f"{folder}/c.parquet", "--sensitive", "sex", "--bins", "age=40"]) == 2
-    assert "--sensitive, --bins: " in capsys.readouterr().err
+    assert "--sensitive, --bins: decided when rows are counted, give it to fmfair count" in capsys.readouterr().err
+    assert main(["score", f"{folder}/c.parquet", "--weight", "w", "--engine", "duckdb"]) == 2
+    errors = capsys.readouterr().err
+    assert "--weight: weights are not counted" in errors
+    assert "--engine: only for rows, leave it out" in errors
+
+
+def test_a_table_of_counts_is_not_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["count", f"{folder}/north.csv", "--sensitive", "sex", "--output", f"{folder}/c.parquet", "--quiet"])
+
+    assert main(["count", f"{folder}/c.parquet", "--output", f"{folder}/d.parquet"]) == 2
+    assert "this is a table of counts, not one of rows; evaluate it with fmfair score" in capsys.readouterr().err
+    for call in (fmfair.evaluate, fmfair.counts):
+        with pytest.raises(fmfair.FmfairError, match="this is a table of counts, not one of rows"):
+            call(pl.read_parquet(folder / "c.parquet"))
+
+
+def test_merging_says_what_is_odd(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, more in (("a", []), ("b", []), ("c", ["--suppress-below", "2"])):
+        main(["count", f"{folder}/north.csv", "--sensitive", "sex", "--output", f"{folder}/{name}.parquet", *more])
+    capsys.readouterr()
+
+    assert main(["merge", f"{folder}/a.parquet", f"{folder}/b.parquet", "--output", f"{folder}/m.parquet"]) == 0
+    assert "warning: " in (errors := capsys.readouterr().err)
+    assert "are identical: are the same patients counted twice?" in errors
+    assert main(["merge", f"{folder}/a.parquet", f"{folder}/c.parquet", "--output", f"{folder}/n.parquet"]) == 2
+    assert "a.parquet is not suppressed; count it with --suppress-below too" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "texts"),
+    [
+        ("count", ["--suppress-below 10", "Exit status: 0 done; 2", "must not be shared"]),
+        ("merge", ["fmfair merge north.counts.parquet", "Exit status: 0 done; 2"]),
+        ("score", ["A table of counts, from fmfair count or merge"]),
+    ],
+)
+def test_help_has_examples(command: str, texts: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    main([command, "--help"])
+
+    shown = " ".join(capsys.readouterr().out.split())
+    assert all(text in shown for text in texts)
+    assert command != "count" or not any(text in shown for text in ("one-hot", "quantiles", "fairmedfm", "rank "))

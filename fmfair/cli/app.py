@@ -13,7 +13,7 @@ import typer
 
 from fmfair.cli import output
 from fmfair.cli.argv import SeveralValues
-from fmfair.cli.options import COUNT_OPTIONS, EPILOG, with_options
+from fmfair.cli.options import COUNT_EPILOG, COUNT_OPTIONS, EPILOG, MERGE_EPILOG, with_options
 from fmfair.cli.wording import in_flags
 from fmfair.errors import FmfairError
 from fmfair.version import installed_version
@@ -49,11 +49,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except _UsageError as error:
         context = getattr(error, "ctx", None)
-        output.say_error(f"{error.format_message()} (see {context.command_path if context else 'fmfair'} --help)")
+        output.say_error(_worded(error.format_message(), context.command_path if context else "fmfair"))
         return 2
     except (typer.Abort, KeyboardInterrupt):
         return 130
     return int(status or 0)
+
+
+def _worded(message: str, command: str) -> str:
+    """A usage error; that of several tables, as an unquoted glob gives them, says what to do."""
+    if "unexpected extra argument" in message:
+        message += (
+            f". {command} takes one table: quote a glob, so that its files are read as one table, or add tables of "
+            "counts up with fmfair merge first"
+        )
+    return f"{message} (see {command} --help)"
 
 
 def _version(asked: bool) -> None:
@@ -74,7 +84,7 @@ def _fmfair(
 @app.command(cls=SeveralValues, epilog=EPILOG)
 @with_options
 def score(context: typer.Context, **given: Any) -> None:
-    """Measures how performance differs between groups, from a table of predictions."""
+    """Measures how performance differs between groups, from a table of predictions, or of counts that were merged."""
     from fmfair.cli.score import score as score_table
 
     _run(score_table, context, given)
@@ -87,7 +97,7 @@ def _count(context: typer.Context, **given: Any) -> None:
     _run(count, context, given)
 
 
-app.command("count", cls=SeveralValues)(with_options(_count, COUNT_OPTIONS))
+app.command("count", cls=SeveralValues, epilog=COUNT_EPILOG)(with_options(_count, COUNT_OPTIONS))
 
 
 def _run(command: Callable[..., int], context: typer.Context, given: Mapping[str, Any]) -> None:
@@ -100,7 +110,7 @@ def _run(command: Callable[..., int], context: typer.Context, given: Mapping[str
     raise typer.Exit(status)
 
 
-@app.command("merge")
+@app.command("merge", epilog=MERGE_EPILOG)
 def merge_tables(
     tables: Annotated[list[str], typer.Argument(metavar="COUNTS...", help="Files, globs or folders of counts.")],
     output_path: Annotated[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from fmfair import readers
 from fmfair.atomic import whole_file
 from fmfair.cli import output, parsing
 from fmfair.cli.arguments import OF_TASK, SHARED, find_roles, plain_arguments, typed_arguments
+from fmfair.cli.options import COUNT_OPTIONS
 from fmfair.cli.tables import table_path
 from fmfair.cli.wording import in_flags
 from fmfair.counting.count import counts
@@ -24,8 +25,6 @@ from fmfair.report import Report
 
 Given = Mapping[str, Any]
 
-# By these a table of counts is told from one of predictions.
-MARKS = {"facts", "bin", "n", "n_pos", "sum_r", "sum_rr"}
 # What can be asked of a report from counts; what else was asked is decided in the counts.
 OF_COUNTS = ("thresholds", "metrics", "min_group_size")
 OF_OUTPUT = ("predictions", "table_option", "output_path", "form", "quiet", "fail_if", "task")
@@ -33,6 +32,7 @@ UNPROTECTED = (
     "small counts are not suppressed: fine bins of small groups single people out, so share the table only where the "
     "rows themselves may be shared, or count with suppress_below="
 )
+NO_WEIGHTS = "weights are not counted: sums of weights do not add up exactly, and small ones cannot be suppressed"
 
 
 def count(given: Given, flags: Mapping[str, str]) -> int:
@@ -60,9 +60,10 @@ def count(given: Given, flags: Mapping[str, str]) -> int:
                 (arguments[role],) = arguments[role]
         others = {name: given[name] for name in ("grid", "suppress_below") if given[name] is not None}
         table = counts(path, **arguments, **others, notes=said)
-    if given["suppress_below"] is None:
-        said.append(UNPROTECTED)
-    return _written(table, place, [in_flags(note, flags) for note in said], quiet=given["quiet"])
+    status = _written(table, place, [in_flags(note, flags) for note in said], quiet=given["quiet"])
+    if given["suppress_below"] is None and not given["quiet"]:
+        output.say_note(in_flags(UNPROTECTED, flags), warning=True)
+    return status
 
 
 def merge(paths: Sequence[str], output_path: str | None, *, quiet: bool) -> int:
@@ -72,12 +73,12 @@ def merge(paths: Sequence[str], output_path: str | None, *, quiet: bool) -> int:
         FmfairError: A table is none of counts, or two do not fit together. Then nothing was written.
     """
     place = _place(output_path, [])
-    return _written(merge_counts(*paths), place, [], quiet=quiet)
-
-
-def holds_counts(names: Collection[str]) -> bool:
-    """Whether a table with these columns is one of counts."""
-    return MARKS.issubset(names)
+    notes: list[str] = []
+    try:
+        table = merge_counts(*paths, notes=notes)
+    except FmfairError as error:
+        raise FmfairError(in_flags(str(error), {"suppress_below": "--suppress-below"})) from None
+    return _written(table, place, notes, quiet=quiet, warning=True)
 
 
 def report_of(path: str, given: Given, flags: Mapping[str, str]) -> Report:
@@ -87,14 +88,10 @@ def report_of(path: str, given: Given, flags: Mapping[str, str]) -> Report:
         FmfairError: An option was given that says how predictions are read.
     """
     misplaced = [
-        flags[name]
-        for name, value in given.items()
-        if name not in (*OF_COUNTS, *OF_OUTPUT) and value not in (None, [], False)
+        name for name, value in given.items() if name not in (*OF_COUNTS, *OF_OUTPUT) and value not in (None, [], False)
     ]
     if misplaced:
-        raise FmfairError(
-            f"{', '.join(misplaced)}: {path} holds counts, in which this is decided; give it to fmfair count instead"
-        )
+        raise FmfairError("; ".join(_why_not(misplaced, flags)) + f"; {path} holds counts")
     asked: dict[str, Any] = {name: given[name] for name in OF_COUNTS if given[name] not in (None, [])}
     for name, parse in (("thresholds", parsing.thresholds), ("metrics", parsing.metrics)):
         if name in asked:
@@ -102,20 +99,33 @@ def report_of(path: str, given: Given, flags: Mapping[str, str]) -> Report:
     return evaluate_counts(path, **asked)
 
 
+def _why_not(names: Sequence[str], flags: Mapping[str, str]) -> list[str]:
+    """What to do about options that say how rows are read."""
+    decided = {option.name for options in COUNT_OPTIONS.values() for option in options}
+    kinds = (
+        ([n for n in names if n in decided], "decided when rows are counted, give it to fmfair count"),
+        ([n for n in names if n == "weight"], NO_WEIGHTS),
+        ([n for n in names if n not in decided and n != "weight"], "only for rows, leave it out"),
+    )
+    return [f"{', '.join(flags[n] for n in of)}: {why}" for of, why in kinds if of]
+
+
 def _place(path: str | None, inputs: Sequence[str]) -> Path:
     """Where the counts are written."""
-    if not path or Path(path).suffix.lower() != ".parquet":
+    if not path:
         raise FmfairError("name the file of the counts with --output, for example --output counts.parquet")
+    if Path(path).suffix.lower() != ".parquet":
+        raise FmfairError(f"--output {path} must end in .parquet, for example --output counts.parquet")
     if any(Path(path).expanduser().resolve() == Path(given).expanduser().resolve() for given in inputs):
         raise FmfairError(f"--output {path} would replace the table that is read; name another path")
     return Path(path)
 
 
-def _written(table: pl.DataFrame, place: Path, notes: Sequence[str], *, quiet: bool) -> int:
+def _written(table: pl.DataFrame, place: Path, notes: Sequence[str], *, quiet: bool, warning: bool = False) -> int:
     with whole_file(place) as file:
         table.write_parquet(file)
     samples = int(table.filter(pl.col("attribute_parts").list.len() == 0)["n"].sum())
     output.say(f"{place}: {plural(table.height, 'row')} with the counts of {plural(samples, 'sample')}\n", sys.stdout)
     for note in [] if quiet else notes:
-        output.say_note(note)
+        output.say_note(note, warning=warning)
     return 0

@@ -97,12 +97,18 @@ _BY_NAME = {option.name: option for options in OPTIONS.values() for option in op
 COUNT_OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType(
     {
         "Data": (
-            *(_BY_NAME[n] for n in ("attributes", "bins", "intersections", "intersectional", "by", "no_by")),
-            *(_BY_NAME[n] for n in ("missing_values", "missing_groups", "y_true", "y_score", "positive", "ignore")),
-            *(_BY_NAME[n] for n in ("score_type", "missing_scores", "missing_labels", "conventions")),
+            _BY_NAME["attributes"],
+            _BY_NAME["bins"]._replace(text="Group numbers: age=40,60 (cut points)"),
+            *(_BY_NAME[n] for n in ("intersections", "intersectional", "by", "no_by")),
+            *(_BY_NAME[n] for n in ("missing_values", "missing_groups")),
+            _BY_NAME["y_true"]._replace(shown="COL", text="What is true: label"),
+            _BY_NAME["y_score"]._replace(shown="COL", text="The score of the positive class: prob"),
+            *(_BY_NAME[n] for n in ("positive", "ignore")),
+            _BY_NAME["score_type"]._replace(shown="auto|probability|logit"),
+            *(_BY_NAME[n] for n in ("missing_scores", "missing_labels")),
         ),
         "Output": (
-            Option("output_path", "--output", "PATH", "Write the counts: counts.parquet"),
+            Option("output_path", "--output", "PATH", "Where the counts are written; must be given: counts.parquet"),
             Option("grid", "--grid", "N", "Score bins on [0, 1]; default 4000", "whole"),
             Option("suppress_below", "--suppress-below", "K", "Show no count of 1 to K - 1 rows: 10", "whole"),
             _BY_NAME["quiet"],
@@ -137,6 +143,8 @@ fmfair score dice.csv --sensitive sex --format csv
 
 fmfair score masks.csv --pred-mask pred_path --true-mask gt_path --sensitive sex --empty zero
 
+fmfair score all.counts.parquet --metrics auc tpr
+
 fmfair score preds.csv --sensitive sex --fail-if "tpr.gap>0.1" --fail-if "auc.worst\[sex]<0.8" --fail-if "auc-gap>0.05"
 """
 _PROSE = (
@@ -144,6 +152,8 @@ _PROSE = (
     prob_0 prob_1; dice; pred_mask, gt_mask; sex, age, race, site; model, dataset, fold. Tables are CSV, TSV, JSON or
     JSON Lines (each also with .gz), Parquet, Feather, Arrow or Excel; a glob or a folder, also with key=value
     partitions, is one table.""",
+    """A table of counts, from fmfair count or merge, is told by its columns; it takes --threshold, --metrics,
+    --min-group-size and the options of the output.""",
     """Repeat an option that ends in ... or give several values after it; columns and metrics may also be separated by
     commas. --bins, --intersections, --pair and --fail-if may be repeated too.""",
     r"""--fail-if takes METRIC.STATISTIC, compared by >, >=, < or <= with a number; @THRESHOLD and \[ATTRIBUTE]
@@ -154,7 +164,37 @@ _PROSE = (
     """Results go to standard output, notes and warnings to standard error. Exit status: 0 done; 1 nothing could be
     computed or a --fail-if condition holds; 2 the input or an option cannot be used.""",
 )
-EPILOG = "\n\n".join([_EXAMPLES.strip(), *(" ".join(paragraph.split()) for paragraph in _PROSE)])
+_STATUS = "Exit status: 0 done; 2 the input or an option cannot be used, and nothing was written."
+
+
+def _epilog(examples: str, prose: tuple[str, ...]) -> str:
+    return "\n\n".join([examples.strip(), *(" ".join(paragraph.split()) for paragraph in prose)])
+
+
+EPILOG = _epilog(_EXAMPLES, _PROSE)
+COUNT_EPILOG = _epilog(
+    """[bold]Examples[/bold]
+
+fmfair count predictions.parquet --sensitive sex age --bins age=40,60 --suppress-below 10 --output counts.parquet
+
+fmfair count "night/*.csv" --sensitive sex race --intersections 2 --suppress-below 10 --output night.counts.parquet
+""",
+    (
+        """Without --suppress-below the counts single people out and must not be shared where the rows may not be. With
+        it, no count of fewer rows and no name of a small group is written, unless it was declared; how many rows of a
+        bin are positive is, and several tables of the same patients may tell more.""",
+        _STATUS,
+    ),
+)
+MERGE_EPILOG = _epilog(
+    """[bold]Examples[/bold]
+
+fmfair merge north.counts.parquet south.counts.parquet --output all.parquet
+
+fmfair merge "nights/*.counts.parquet" --output nights.parquet
+""",
+    ("Then: fmfair score all.parquet.", _STATUS),
+)
 
 
 def with_options(

@@ -12,9 +12,10 @@ import polars as pl
 from fmfair import readers
 from fmfair.cli import fail_if, output
 from fmfair.cli.arguments import choose_task, find_roles, plain_arguments, refuse_other_task, typed_arguments
-from fmfair.cli.count import holds_counts, report_of
+from fmfair.cli.count import report_of
 from fmfair.cli.tables import complete_rows, in_folder, predictions, table_path
 from fmfair.cli.wording import in_flags
+from fmfair.columns import holds_counts
 from fmfair.errors import plural
 from fmfair.evaluation import evaluate
 from fmfair.notes import Notes

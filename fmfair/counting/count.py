@@ -138,5 +138,7 @@ def _check_least(suppress_below: Any) -> int | None:
     if suppress_below is None:
         return None
     if isinstance(suppress_below, bool) or not hasattr(suppress_below, "__index__") or int(suppress_below) < 2:
-        raise FmfairError(f"suppress_below={suppress_below!r} is not a whole number of rows, 2 or more; None for all")
+        raise FmfairError(
+            f"suppress_below={suppress_below!r} is not a whole number of rows, 2 or more; leave it out to show all"
+        )
     return int(suppress_below)
