@@ -131,7 +131,7 @@ CASES = {
 
 
 # So many cases share a process.
-TOGETHER = 9
+TOGETHER = 6
 
 
 @pytest.fixture(scope="module")
