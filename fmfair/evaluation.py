@@ -98,8 +98,9 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
         missing_values: Texts that mean missing, such as `["NA", "unknown"]`.
         conventions: `"standard"`, or `"fairmedfm"` for the numbers of the published package.
         engine: `"polars"`, `"duckdb"` (rows stay on disk: Parquet is read where it lies, anything else is written to
-            a temporary Parquet file first), or `"auto"`: DuckDB for Parquet files that would need more than half of
-            the memory, Polars for all else. Both give the same numbers; `report.metadata["engine"]` says which ran.
+            a temporary Parquet file first), or `"auto"`: DuckDB where `memory_limit` or `temp_dir` is given and for
+            Parquet files that would need more than half of the memory, Polars for all else. Both give the same
+            numbers; `report.metadata["engine"]` says which ran.
         memory_limit: What DuckDB may hold in memory, such as `"4GB"`; beyond it data are spilled to disk.
         temp_dir: Where DuckDB spills to, and temporary files are put; the system's folder where left out.
 

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from fmfair.errors import FmfairError, listing
+from fmfair.errors import FmfairError, Problems, listing, near
+from fmfair.evaluation import evaluate
 from fmfair.in_database import evaluate_in, kept_database
 from fmfair.place import Place
 from fmfair.question import asked
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+
+def _check(arguments: Mapping[str, Any]) -> None:
+    """Arguments that `evaluate` does not know, and another engine, are refused."""
+    known = [name for name in inspect.signature(evaluate).parameters if name not in ("frame", "engine")]
+    problems = Problems()
+    for name in arguments:
+        if name != "engine" and name not in known:
+            problems.add(f"connect: evaluate has no argument {name!r}{near(name, known)}")
+    if arguments.get("engine", "duckdb") not in ("auto", "duckdb"):
+        problems.add(f"connect: engine={arguments['engine']!r} has no connection; it is always 'duckdb'")
+    problems.raise_if_any()
 
 
 def connect(
@@ -50,6 +65,7 @@ def connect(
     """
     if frame is None and arguments:
         raise FmfairError(f"connect: {listing(arguments)} given without a table; give the table first")
+    _check(arguments)
     question = None if frame is None else asked(frame, **{**arguments, "engine": "duckdb"})
     with ExitStack() as stack:
         database = kept_database(Place(memory_limit, temp_dir), stack)

@@ -35,7 +35,10 @@ class Place:
 
 
 def wants_database(question: Question, place: Place) -> bool:
-    """Whether DuckDB evaluates a table: it was asked to, or Parquet files are too large for comfort in memory.
+    """Whether DuckDB evaluates a table.
+
+    It does where it was asked to, by name or by a limit that only it can keep, and for Parquet files that are too
+    large for comfort in memory.
 
     Raises:
         FmfairError: A memory limit or a folder is given for Polars, which takes none.
@@ -45,6 +48,8 @@ def wants_database(question: Question, place: Place) -> bool:
         raise FmfairError("memory_limit= and temp_dir= are DuckDB's; leave them out, or say engine='duckdb'")
     if engine != "auto":
         return engine == "duckdb"
+    if (place.memory_limit, place.temp_dir) != (None, None):
+        return True
     files, _ = readers.parquet_files(question.frame) or ((), None)
     if not files or question.metadata is not None:
         return False

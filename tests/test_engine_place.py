@@ -135,3 +135,20 @@ def test_a_connection_that_nobody_uses_gives_its_memory_back() -> None:
     gc.collect()
 
     assert gone() is None
+
+
+def test_a_limit_that_only_duckdb_can_keep_chooses_it(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"y_true": [0, 1, 0, 1], "y_score": [0.1, 0.9, 0.8, 0.3], "sex": ["F", "F", "M", "M"]})
+
+    assert fmfair.evaluate(frame).metadata["engine"] == "polars"
+    assert fmfair.evaluate(frame, memory_limit="1GB").metadata["engine"] == "duckdb"
+    assert fmfair.evaluate(frame, temp_dir=tmp_path).metadata["engine"] == "duckdb"
+
+
+def test_connect_knows_the_arguments_of_evaluate() -> None:
+    frame = pl.DataFrame({"y_true": [0, 1, 0, 1], "y_score": [0.1, 0.9, 0.8, 0.3], "sex": ["F", "F", "M", "M"]})
+
+    with pytest.raises(FmfairError, match="no argument 'attribute'; did you mean 'attributes'"):
+        fmfair.connect(frame, attribute="sex")
+    with pytest.raises(FmfairError, match="engine='polars' has no connection"):
+        fmfair.connect(frame, engine="polars")
