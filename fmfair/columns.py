@@ -115,7 +115,7 @@ COUNTS: Mapping[str, pl.DataType] = MappingProxyType(
         "sum_r_pos": pl.Int64(),
         "sum_rr": pl.Int64(),
         "sum_bce": pl.Float64(),
-        # In how many tables the group was left out since too few rows are in it.
+        # In how many tables the group was left out since too few rows are in it, or may have been.
         "left_out": pl.Int32(),
         # The order of an attribute's groups: a JSON list of declared levels, "number", or NULL for text.
         "levels": pl.String(),

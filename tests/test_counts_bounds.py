@@ -134,7 +134,7 @@ def test_bounds_of_auc_are_narrow_on_generated_predictions() -> None:
 @pytest.mark.parametrize("grid", [10, 4000])
 def test_bounds_hold_to_the_last_digit_on_few_rows(least: int | None, grid: int) -> None:
     """Sums are rounded to whole numbers, under suppression to coarser ones: bounds must be wider by that."""
-    metrics = ["brier", "observed_expected", "ece", "ece_squared", "ece_rms"]
+    metrics = ["bce", "brier", "observed_expected", "ece", "ece_squared", "ece_rms"]
     columns = {"y_true": "y", "y_score": "s", "attributes": "sex", "by": "model", "score_type": "probability"}
     rng = np.random.default_rng(grid)
     n = 1200

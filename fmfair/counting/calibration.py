@@ -21,6 +21,8 @@ from fmfair.metrics.metric import Metric
 
 # Sums of doubles are off by less than this share of them.
 ADDED = 1e-14
+# Sums of logarithms, which engines take and add differently.
+LOGARITHMS = 1e-12
 
 
 def rounding(facts: Facts) -> float:
@@ -46,7 +48,7 @@ def calibrated(bins: pl.DataFrame, metrics: tuple[Metric, ...], facts: Facts) ->
     bce, brier, positives, expected = pl.col("bce").sum() / n, squares / n, pl.col("n_pos").sum(), pl.col("p").sum()
     least = expected * (1.0 - ADDED) - unit * n
     known = {
-        "bce": (bce, bce, bce),
+        "bce": tuple(bce * (1.0 + k * LOGARITHMS) for k in (-1, 0, 1)),
         "brier": tuple((brier + 5.0 * k * (unit + ADDED)).clip(0.0, 1.0) for k in (-1, 0, 1)),
         "observed_expected": (
             pl.when((positives == 0) | (least > 0)).then(positives / (expected * (1.0 + ADDED) + unit * n)),

@@ -48,10 +48,12 @@ def counts(  # noqa: PLR0913 - the public door; everything behind it takes Optio
     With `suppress_below=k` every bin of a listed group holds 0 or at least k rows: neighbouring bins are merged.
     Groups with fewer than k rows are left out, and further ones where those could be calculated from what is listed
     (all rows, the other groups, other attributes, intersections). Bins are merged further where subtracting groups from
-    a whole would leave 1 to k - 1 rows. The notes say how much wider the bounds become. Not protected: how many rows of
-    a bin are positive, and that a bin is empty; what several tables of the same patients tell together (another `k`,
-    other attributes, by-keys with the same patients, a table before and after one night); what is known from elsewhere.
-    Cells of an intersection share their bins, so that a small cell widens the bounds of the others.
+    a whole would leave 1 to k - 1 rows. No name of a group left out is written, unless it was declared (Enum, `bins`),
+    and no by-key with fewer rows. The notes say what was left out and why, and how much wider the bounds become; they
+    are for those who have the rows. Not protected: how many rows of a bin are positive, that a bin or a declared level
+    is empty; what several tables of the same patients tell together (another `k`, other attributes, by-keys with the
+    same patients, a table before and after one night); what is known from elsewhere. Cells of an intersection share
+    their bins, so that a small cell widens the bounds of the others.
 
     Weights are not offered: sums of weights do not add exactly, and neither bounds nor suppression hold for them.
     Repeated sample ids are not looked for.

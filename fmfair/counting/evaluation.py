@@ -29,13 +29,19 @@ def evaluate_counts(
 ) -> Report:
     """Evaluate a classifier from its counts: the report of `fmfair.evaluate`, with bounds where bins leave room.
 
-    Exact, as from the rows: all rates and counts at thresholds that are bin edges (b / grid), ECE whose bins divide the
-    grid, Brier score, BCE and observed/expected ratio. Known between `bound_low` and `bound_high`, two columns of the
-    frames `groups`, `overall` and `gaps`, with `value` in their middle: AUC, average precision, adjusted AUPRC,
-    sensitivity at an FPR, and rates at other thresholds. NULL with a note: partial AUC, calibration intercept and
-    slope, ECE with other bins or quantiles. The value from the rows always lies between the bounds. Those of a gap
-    hold whatever the groups' values are between theirs; a statistic without bounds is one of values in the middle of
-    theirs, and its note says so.
+    Exact, as from the rows: all rates and counts at thresholds that are bin edges (b / grid). To about 1e-12: ECE whose
+    bins divide the grid, Brier score, BCE and observed/expected ratio. Known between `bound_low` and `bound_high`, two
+    columns of the frames `groups`, `overall` and `gaps`, with `value` in their middle: AUC, average precision, adjusted
+    AUPRC, sensitivity at an FPR, and rates at other thresholds. NULL with a note: partial AUC, calibration intercept
+    and slope, ECE with other bins or quantiles.
+
+    With `suppress_below` bins were merged: rates have bounds unless the threshold is an edge of the merged bins, the
+    absolute ECE has bounds, other ECE are NULL where merged bins lie across an edge of theirs, and Brier score, BCE and
+    observed/expected ratio are known to about 1e-9.
+
+    The value from the rows always lies between the bounds, which include the rounding of sums. Those of a gap hold
+    whatever the groups' values are between theirs; a statistic without bounds is one of values in the middle of theirs,
+    and its note says so. There are no bounds where a group lacks rows that one of several tables left out.
 
     Rules such as `"best_f1"` choose among the bin edges. Intersections are those that were counted.
 

@@ -23,7 +23,8 @@ def merge_counts(*tables: Any, notes: list[str] | None = None) -> pl.DataFrame:
     (`sum_bce`) to about 1e-12. Tables must agree in their facts: grid, attributes and intersections, score type,
     positive class and so on. Declared levels must agree too, or one list be contained in the other. Tables with
     suppressed counts are added to others of the kind; the smallest `suppress_below` is what then holds. A group that
-    one of them may have left out and another one lists is marked in `left_out`: its counts lack rows.
+    one of them may have left out and another one lists is marked in `left_out`: its counts lack rows. Tables that were
+    only stacked are not marked.
 
     Args:
         *tables: Tables that `fmfair.counts` made: anything `fmfair.evaluate` takes as a table, or paths of files,
