@@ -13,6 +13,7 @@ from fmfair.gap_table import gap_table
 from fmfair.group_table import group_table
 from fmfair.render import Digest, Table, visible
 from fmfair.shown import (
+    ABOUT,
     MAX_ROWS,
     THRESHOLD,
     UNDEFINED,
@@ -41,7 +42,6 @@ _METRIC_OF: Mapping[str, str] = {
     **{column: metric for columns in OVERALL_COLUMNS.values() for column, metric in columns.items()},
     **{column: metric for columns in GAP_COLUMNS.values() for column, (metric, _) in columns.items()},
 }
-_ABOUT = "~"
 
 
 def digest(frames: Frames, notes: Sequence[str], metadata: Mapping[str, Any]) -> Digest:
@@ -115,8 +115,8 @@ def _summary(shown: Shown) -> Table:
     if summary.height > MAX_ROWS:
         remarks.append(f"... {summary.height - MAX_ROWS:,} more rows; report.summary holds all {summary.height:,}")
     remarks += _readings(header)
-    if any(cell.startswith(_ABOUT) for row in cells for cell in row[keys:]):
-        remarks.append(f"{_ABOUT} middle of bounds, between which the value from the rows lies; report.gaps has them")
+    if any(cell.startswith(ABOUT) for row in cells for cell in row[keys:]):
+        remarks.append(f"{ABOUT} middle of bounds, between which the value from the rows lies; report.gaps has them")
     if empty:
         remarks.append(f"empty in every row, undefined or not asked for: {', '.join(empty)}")
     if any(UNDEFINED in row[keys:] for row in cells):
@@ -125,7 +125,7 @@ def _summary(shown: Shown) -> Table:
 
 
 def _about(text: str, *, middle: bool) -> str:
-    return f"{_ABOUT}{text}" if middle and text != UNDEFINED else text
+    return f"{ABOUT}{text}" if middle and text != UNDEFINED else text
 
 
 def _readings(columns: Sequence[str]) -> list[str]:

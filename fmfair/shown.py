@@ -19,6 +19,7 @@ MAX_ROWS = 30
 # Fewer samples than this say too little for a decimal number.
 FEW = 10
 UNDEFINED = "-"
+ABOUT = "~"
 # The decimals of a number, unless there is reason for others.
 DIGITS = 4
 HEADLINE = ("auc", "tpr", "tnr", "dice")
@@ -147,7 +148,7 @@ def number(value: float | None, digits: int = DIGITS) -> str:
 
 
 def bounded(row: Mapping[str, Any], digits: int = DIGITS, of: str = "") -> str:
-    """A value, with its bounds where they are wider than its last digit shows.
+    """A value, with its bounds where they are wider than its last digit shows; `~` where it should have some.
 
     Args:
         row: Holds `value` and, of a report from counts, `bound_low` and `bound_high`.
@@ -159,8 +160,12 @@ def bounded(row: Mapping[str, Any], digits: int = DIGITS, of: str = "") -> str:
         '0.114 [0.066, 0.165]'
         >>> bounded({"value": 0.25, "bound_low": 0.25, "bound_high": 0.25}), bounded({"value": 0.25})
         ('0.2500', '0.2500')
+        >>> bounded({"value": 0.25, "bound_low": None, "bound_high": None})
+        '~0.2500'
     """
     value, low, high = (row.get(f"{of}{name}") for name in ("value", *BOUNDS))
+    if value is not None and f"{of}{next(iter(BOUNDS))}" in row and (low is None or high is None):
+        return f"{ABOUT}{number(value, digits)}"
     if value is None or low is None or high is None or high - low <= 10.0**-digits:
         return number(value, digits)
     few = min(digits, 3)
@@ -168,10 +173,13 @@ def bounded(row: Mapping[str, Any], digits: int = DIGITS, of: str = "") -> str:
 
 
 def bounds_legend(cells: Iterable[str]) -> list[str]:
-    """What the brackets stand for, where there are any."""
-    if not any(cell.endswith("]") for cell in cells):
-        return []
-    return ["[low, high]: the value from the rows lies between these; the number before them is only their middle"]
+    """What the brackets and the mark stand for, where there are any."""
+    shown, legend = list(cells), []
+    if any(cell.endswith("]") for cell in shown):
+        legend.append("[low, high]: the value from the rows lies between these; the number before is only their middle")
+    if any(cell.startswith(ABOUT) for cell in shown):
+        legend.append(f"{ABOUT} without known bounds; report.groups and report.gaps say why in note")
+    return legend
 
 
 def threshold_text(value: float | None, rule: str | None) -> str:

@@ -70,7 +70,7 @@ def _named(rows: pl.LazyFrame, name: str, of: str) -> pl.LazyFrame:
 def _spread(groups: pl.DataFrame, overall: pl.DataFrame, metrics: Sequence[Metric]) -> pl.LazyFrame:
     """The bounds of the extremes of every comparison, and of the value on all rows."""
     usable = pl.col("value").is_not_null() & pl.col("in_gaps")
-    low, high = pl.col(LOW).filter(usable), pl.col(HIGH).filter(usable)
+    low, high, value = (pl.col(c).filter(usable) for c in (LOW, HIGH, "value"))
     whole = overall.lazy().select(*PLACE, "metric", pl.col(LOW).alias("whole_low"), pl.col(HIGH).alias("whole_high"))
     lower = {m.name: m.direction == "lower" for m in metrics}
     return (
@@ -83,7 +83,7 @@ def _spread(groups: pl.DataFrame, overall: pl.DataFrame, metrics: Sequence[Metri
             max_high=high.max(),
             exact=(low == high).all(),
             near=(high - low <= ROUNDED * pl.max_horizontal(high, 1.0)).all(),
-            widest=(high - low).max(),
+            widest=pl.max_horizontal(high - value, value - low).max(),
             unsure=(pl.col("unsure") & pl.col("in_gaps")).any(),
         )
         .join(whole, on=[*PLACE, "metric"], how="left", nulls_equal=True)
