@@ -53,11 +53,16 @@ def test_the_folder_is_left_empty(wrong: dict[str, Any], tmp_path: Path) -> None
 
 
 def test_ctrl_c_is_python_s_own_and_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), open_database(temp_dir=tmp_path) as database, interruptible():
-        database.run("CREATE TEMP TABLE t AS FROM range(3)")
-        raise RuntimeError("Query interrupted")  # as DuckDB words it
+    with pytest.raises(KeyboardInterrupt):
+        _interrupted(tmp_path)
 
     assert not list(tmp_path.iterdir())
+
+
+def _interrupted(folder: Path) -> None:
+    with open_database(temp_dir=folder) as database, interruptible():
+        database.run("CREATE TEMP TABLE t AS FROM range(3)")
+        raise RuntimeError("Query interrupted")  # as DuckDB words it
 
 
 def test_another_runtime_error_stays_what_it_is() -> None:
