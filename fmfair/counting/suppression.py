@@ -111,6 +111,9 @@ def _note_left_out(groups: pl.DataFrame, by_keys: int, least: int, notes: Notes)
     if by_keys:
         notes.warn(f"suppress_below={least}: {plural(by_keys, 'by-key')} with fewer rows left out")
     out, few = pl.col("state") == OUT, (pl.col("n") < least) & (pl.col("n") > 0)
+    # In the same order whatever the order of the rows that were counted.
+    parts, of = pl.col("attribute_parts").list, pl.col("group_parts").list
+    groups = groups.sort(parts.len(), parts.join("\0"), of.join("\0", ignore_nulls=True))
     for (attributes,), cells in groups.group_by("attribute_parts", maintain_order=True):
         name = " & ".join(attributes)
         small = cells.filter(out & few).height
