@@ -9,7 +9,7 @@ import polars as pl
 from fmfair.columns import BOUNDS, GAPS, GROUPS, OVERALL
 from fmfair.errors import FmfairError, listing, plural
 from fmfair.gaps import compare, reading_order
-from fmfair.groupings import Grouping, groupings, join_parts
+from fmfair.groupings import Grouping, groupings
 from fmfair.metrics.metric import Metric
 from fmfair.notes import Notes
 from fmfair.options import Options
@@ -38,7 +38,9 @@ def build_frames(
     wholes = list(dict.fromkeys([Grouping(), *scopes]))
     listed = [g.cells(samples) for g in [*divided, *wholes]]
     long = measure([*divided, *wholes], listed)
-    cells = pl.concat([_named_cells(g, i, c) for i, (g, c) in enumerate(zip(divided, listed, strict=False))])
+    cells = pl.concat(
+        [_named_cells(g, i, c) for i, (g, c) in enumerate(zip(divided, listed, strict=False))], rechunk=True
+    )
     groups = _group_values(long, cells, options, task)
     undivided = long.filter(pl.col("grouping") >= len(divided)).with_columns(by=pl.col("cell").cast(pl.UInt32))
     whole_of = pl.DataFrame(
@@ -67,34 +69,32 @@ def _group_values(long: pl.DataFrame, cells: pl.DataFrame, options: Options, tas
     `in_gaps` says whether the group takes part in comparisons, `counted` whether the summary counts it as a group.
     """
     place = long.select("order", "t", "listed").with_row_index("row").filter(pl.col("listed") < cells.height)
-    place = place.hstack(cells.select("by", "grouping")[place["listed"]])
+    place = place.with_columns(cells[c].gather(place["listed"]) for c in ("by", "grouping"))
     # Numbers are put in order; everything else then comes once to where it belongs.
-    place = place[reading_order(place)]
-    row, listed = place["row"], place["listed"]
-    values = long.select(pl.exclude(place.columns))
-    groups = pl.concat(
-        [values[row], place.drop("row"), cells.select("group", "group_parts")[listed]], how="horizontal"
-    ).lazy()
+    row, listed = place.select(pl.col("row", "listed").gather(reading_order(place)))
+    values = long.select(pl.exclude("grouping", "listed").gather(row))
+    named = cells.select(pl.col("by", "grouping", "group", "group_parts").gather(listed))
+    groups = values.hstack([listed, *named])
     big_enough = (pl.col("n") >= options.min_group_size) & (pl.col("n") > 0)
     groups = groups.with_columns(in_gaps=big_enough, counted=pl.lit(True))
     if options.conventions.skip_one_class_groups and task == "classification":
         groups = _skip_one_class(groups)
-    return groups.collect()
+    return groups
 
 
 def _named_cells(grouping: Grouping, number: int, cells: pl.DataFrame) -> pl.DataFrame:
     """The display name and the parts of every group."""
     parts = [f"part{i}" for i in range(len(grouping.parts))]
-    if len(parts) == 1:
-        group = cells[parts[0]].alias("group")
-    else:
-        group = pl.Series("group", [join_parts(row) for row in cells.select(parts).iter_rows()], dtype=pl.String)
     return cells.select(
-        "cell", "by", group, pl.concat_list(parts).alias("group_parts"), pl.lit(number, pl.UInt32).alias("grouping")
+        "cell",
+        "by",
+        grouping.group().alias("group"),
+        pl.concat_list(parts).alias("group_parts"),
+        pl.lit(number, pl.UInt32).alias("grouping"),
     )
 
 
-def _skip_one_class(groups: pl.LazyFrame) -> pl.LazyFrame:
+def _skip_one_class(groups: pl.DataFrame) -> pl.DataFrame:
     """The published package's rule: a group with one class has no values.
 
     An attribute with fewer than two groups of both classes has none at all.

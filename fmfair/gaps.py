@@ -9,12 +9,17 @@ arithmetic on these.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from fmfair.metrics.metric import Metric
 from fmfair.named_gaps import named_statistics
+
+Places: TypeAlias = npt.NDArray[np.uint64]
+Positions: TypeAlias = npt.NDArray[np.intp]
 
 # Sums taken in another order differ in the last digits; a difference of this share of the values, or of this size where
 # they nearly cancel, is none.
@@ -57,45 +62,63 @@ def compare(
     whole = known.join(facts, on="metric", how="inner", maintain_order="left")
     whole = whole[reading_order(whole)].with_row_index("comparison")
     # An attribute that no row of a by-key has is compared all the same: between no groups.
-    spread = whole.join(_spread(_comparable(groups, whole)), on="comparison", how="left", maintain_order="left")
+    spread = whole.join(_spread(_comparable(groups, whole), groups), on="comparison", how="left", maintain_order="left")
     spread = spread.with_columns(pl.col("n_groups", "n_cells", "left_out", "away").fill_null(0))
     spread = spread.with_columns(_extreme_groups())
     parts = [*_statistics(spread, least_for_worst), *named_statistics(spread)]
     held = pl.col("value").is_finite()
     beyond = pl.when(~held).then(pl.lit("beyond the range of numbers"))
     table = pl.concat(parts).with_columns(value=pl.when(held).then("value"), note=pl.coalesce(beyond, "note"))
-    found = table.collect()
-    return found[reading_order(found)]
+    found = table.collect().rechunk()
+    return found.select(pl.all().gather(reading_order(found)))
 
 
 def reading_order(rows: pl.DataFrame) -> pl.Series:
     """The positions of rows by by-key, grouping, metric and threshold; those alike in all of these keep their order."""
-    number = pl.lit(0, pl.UInt64)
+    place = _places(rows)
+    start = _run_starts(place)
+    # Rows that are alike come in runs, and only the runs are sorted.
+    order = np.argsort(place[start], kind="stable")
+    length = np.diff(start, append=len(place))[order]
+    shift = start[order] - (np.cumsum(length) - length)
+    return pl.Series(np.repeat(shift, length) + np.arange(len(place)), dtype=pl.UInt32)
+
+
+def _places(rows: pl.DataFrame) -> Places:
+    """By-key, grouping, metric and threshold of each row as one number, in reading order."""
+    place = np.zeros(rows.height, dtype=np.uint64)
     for name in PLACE:
-        code = pl.col(name).rank("dense").fill_null(0) if name == "t" else pl.col(name)
-        number = number * (code.max().cast(pl.UInt64) + 1) + code
-    # The rows come in runs that are in order already, which this sort finds and merges.
-    order = np.argsort(rows.select(number).to_series().to_numpy(), kind="stable")
-    return pl.Series(order, dtype=pl.UInt32)
+        code = rows[name]
+        if (code > rows.height).any():
+            code = code.rank("dense")
+        if code.null_count():
+            code = (code + 1).fill_null(0)
+        codes = code.to_numpy()
+        place *= np.uint64(int(codes.max(initial=0)) + 1)
+        place += codes
+    return place
+
+
+def _run_starts(place: Places) -> Positions:
+    """Where a run of equal numbers starts."""
+    return np.flatnonzero(np.concatenate([np.full(min(len(place), 1), True), place[1:] != place[:-1]]))
 
 
 def _comparable(groups: pl.DataFrame, whole: pl.DataFrame) -> pl.DataFrame:
-    """The group values with the number of their comparison, rising, and the value on all rows."""
-    first = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift()) for name in PLACE)
-    rows = groups.select(first.alias("first"), *PLACE, "group", "value", "in_gaps", "note")
+    """The group values with their `row` and the number of their comparison, rising, and the value on all rows."""
     # Only the first row of each comparison is looked up, by positions: names and floats need not be compared.
-    firsts = rows.filter("first").select(PLACE)
+    start = _run_starts(_places(groups))
+    firsts = groups.select(pl.col(PLACE).gather(start))
     found = firsts.join(whole, on=PLACE, how="left", nulls_equal=True, maintain_order="left")
-    run = rows.select(pl.col("first").cum_sum() - 1).to_series()
-    rows = rows.select("group", "value", "in_gaps", "note").hstack(found.select("comparison", "overall")[run])
+    run = np.repeat(np.arange(len(start), dtype=np.uint32), np.diff(start, append=groups.height))
+    rows = groups.select("value", usable=pl.when("in_gaps").then("value")).with_row_index("row")
+    rows = rows.with_columns(found[c].gather(run) for c in ("comparison", "overall"))
     return rows.filter(pl.col("comparison").is_not_null()).with_columns(pl.col("comparison").set_sorted())
 
 
-def _spread(rows: pl.DataFrame) -> pl.DataFrame:
+def _spread(rows: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
     """Extremes of the usable group values of every comparison, and what is said of the others."""
-    value = pl.col("value")
-    rows = rows.with_columns(usable=pl.when("in_gaps").then(value))
-    usable = pl.col("usable")
+    value, usable = pl.col("value"), pl.col("usable")
     extremes = rows.group_by("comparison", maintain_order=True).agg(
         n_groups=usable.count().cast(pl.Int64),
         n_cells=pl.len(),
@@ -105,21 +128,22 @@ def _spread(rows: pl.DataFrame) -> pl.DataFrame:
         std=usable.std(ddof=0),
         away=(usable - pl.col("overall")).abs().sum(),
     )
-    position = rows["comparison"].rle_id()
-    compared = rows.select("comparison", "group", "usable").hstack(extremes.select("low", "high")[position])
-    unusable = rows.filter(value.is_null() & pl.col("note").is_not_null())
+    run = rows["comparison"].rle_id()
+    compared = rows.lazy().with_columns(extremes[extreme].gather(run) for extreme in ("low", "high"))
+    group, note = (pl.lit(groups[name]).gather(pl.col("row")) for name in ("group", "note"))
+    unusable = rows.lazy().filter(value.is_null()).select("comparison", note.alias("note")).drop_nulls("note")
     parts = [
         *(
             compared.filter(_near(usable, pl.col(extreme)))
-            .unique("comparison", keep="first", maintain_order=True)
-            .select("comparison", pl.col("group").alias(name))
+            .filter(pl.col("comparison").ne_missing(pl.col("comparison").shift()))
+            .select("comparison", group.alias(name))
             for extreme, name in (("low", "lowest"), ("high", "highest"))
         ),
         unusable.unique(["comparison", "note"], keep="first", maintain_order=True)
         .group_by("comparison", maintain_order=True)
         .agg(reasons=pl.col("note")),
     ]
-    for part in parts:
+    for part in pl.collect_all(parts):
         extremes = extremes.join(part, on="comparison", how="left")
     return extremes
 

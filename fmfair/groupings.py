@@ -91,14 +91,19 @@ class Grouping:
             codes.append(((cell // below) % max(len(part.labels), 1)).cast(pl.UInt32).alias(part.column))
         return codes
 
+    def group(self) -> pl.Expr:
+        """The display name of each group, read back from the column `cell`."""
+        _, *codes = self.codes()
+        if len(codes) == 1:
+            return _looked_up(self.parts[0].labels, codes[0])
+        shown = [[_escaped(label) for label in part.labels] for part in self.parts]
+        return pl.concat_str(map(_looked_up, shown, codes), separator=SEPARATOR)
+
     def _decoded(self) -> list[pl.Expr]:
         """`by`, and the name of each part as `part0`, `part1`, ..."""
         by, *codes = self.codes()
-        names = [pl.lit(pl.Series(part.labels, dtype=pl.String)) for part in self.parts]
-        return [
-            by,
-            *(name.gather(code).alias(f"part{i}") for i, (name, code) in enumerate(zip(names, codes, strict=True))),
-        ]
+        names = [_looked_up(part.labels, code) for part, code in zip(self.parts, codes, strict=True)]
+        return [by, *(name.alias(f"part{i}") for i, name in enumerate(names))]
 
 
 def join_parts(parts: Sequence[str]) -> str:
@@ -112,7 +117,15 @@ def join_parts(parts: Sequence[str]) -> str:
     """
     if len(parts) == 1:
         return parts[0]
-    return SEPARATOR.join(p.replace("\\", "\\\\").replace("&", "\\&") if "&" in p else p for p in parts)
+    return SEPARATOR.join(map(_escaped, parts))
+
+
+def _escaped(part: str) -> str:
+    return part.replace("\\", "\\\\").replace("&", "\\&") if "&" in part else part
+
+
+def _looked_up(labels: Sequence[str], code: pl.Expr) -> pl.Expr:
+    return pl.lit(pl.Series(labels, dtype=pl.String)).gather(code)
 
 
 def groupings(attributes: Sequence[Attribute], intersections: Intersections) -> list[Grouping]:

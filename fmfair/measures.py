@@ -274,7 +274,7 @@ def long_table(measured: Measured, metrics: Sequence[Metric], *, probability: bo
                 note.alias("note"),
             )
         )
-    return pl.concat(parts).collect()
+    return pl.concat(parts).collect().rechunk()  # in one piece, as it is reordered
 
 
 def _value(metric: Metric, *, probability: bool, scored: bool) -> tuple[pl.Expr, pl.Expr]:
