@@ -88,7 +88,7 @@ def _places(rows: pl.DataFrame) -> Places:
     """By-key, grouping, metric and threshold of each row as one number, in reading order."""
     place = np.zeros(rows.height, dtype=np.uint64)
     for name in PLACE:
-        code = rows[name]
+        code = rows[name].cast(pl.UInt32)
         if (code > rows.height).any():
             code = code.rank("dense")
         if code.null_count():
