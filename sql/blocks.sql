@@ -10,10 +10,11 @@
 -- Reference: Fawcett 2006, An introduction to ROC analysis, algorithms 1 and 2.
 --
 -- Traps
--- - Reading a view sorts the rows of every cell in the variable grouping (of all where it is NULL)
---   and runs through them once. Nothing is stored, so that every reading costs a sort.
+-- - Reading a view sorts the rows of every cell of the groupings in the variable groupings (of all
+--   where it is NULL) and runs through them once. Nothing is stored: every reading costs a sort.
 -- - The running sums go on from cell to cell: a window without PARTITION BY streams, which takes
 --   half of the time. What the cells before add up to is known from totals, and taken off.
+-- - Such a stream keeps one core busy, so that two halves of the cells run at once.
 -- - With weights each cell is summed in units of its own totals. A large cell would otherwise cost
 --   the small ones after it their digits.
 -- - Whole numbers below 2^53 are exact as doubles. Sums of HUGEINT take several times as long.
@@ -40,10 +41,11 @@ FROM sums AS s
 INNER JOIN members AS m ON s.profile = m.profile
 GROUP BY m.cell, m.grouping;
 
--- by_prob: whether rows are in order of prob, not of score. tuning: only the cells on which
--- thresholds are tuned, whatever the grouping. needed: FALSE leaves the rows alone.
-CREATE OR REPLACE TEMP MACRO blocks_of(by_prob, tuning, needed) AS TABLE
-    WITH chosen AS (
+-- The cells whose blocks are wanted, with the half that each is in, the units of its sums, and what
+-- the cells before it in its half add up to. tuning: only the cells on which thresholds are tuned,
+-- whatever the grouping. needed: FALSE leaves the rows alone.
+CREATE OR REPLACE TEMP MACRO cells_of(tuning, needed) AS TABLE
+    WITH wanted_cells AS (
         SELECT
             cell,
             pos,
@@ -55,26 +57,39 @@ CREATE OR REPLACE TEMP MACRO blocks_of(by_prob, tuning, needed) AS TABLE
             needed
             AND CASE
                 WHEN tuning THEN cell IN (SELECT scope FROM cells)
-                ELSE grouping = coalesce(getvariable('grouping'), grouping)
+                ELSE coalesce(list_contains(getvariable('groupings'), grouping), TRUE)
             END
     ),
 
-    begun AS (
+    halved AS (
         SELECT
             *,
-            sum(pos / pos_unit) OVER (ORDER BY cell) - pos / pos_unit AS pos_before,
-            sum(neg / neg_unit) OVER (ORDER BY cell) - neg / neg_unit AS neg_before
-        FROM chosen
-    ),
+            sum(pos + neg) OVER (ORDER BY cell) - (pos + neg) / 2 > sum(pos + neg) OVER () / 2
+                AS second
+        FROM wanted_cells
+    )
 
-    placed AS (
+    SELECT
+        cell,
+        second,
+        pos_unit,
+        neg_unit,
+        sum(pos / pos_unit) OVER (PARTITION BY second ORDER BY cell) - pos / pos_unit AS pos_before,
+        sum(neg / neg_unit) OVER (PARTITION BY second ORDER BY cell) - neg / neg_unit AS neg_before
+    FROM halved;
+
+-- The blocks of one half of the cells, in units, with sums that run on from cell to cell.
+-- by_prob: whether rows are in order of prob, not of score.
+CREATE OR REPLACE TEMP MACRO running_blocks(of_second, by_prob, tuning, needed) AS TABLE
+    WITH placed AS (
         SELECT
             m.profile,
-            b.cell,
-            b.pos_unit,
-            b.neg_unit
+            c.cell,
+            c.pos_unit,
+            c.neg_unit
         FROM members AS m
-        INNER JOIN begun AS b ON m.cell = b.cell
+        INNER JOIN cells_of(tuning, needed) AS c ON m.cell = c.cell
+        WHERE c.second = of_second
     ),
 
     ordered AS (
@@ -107,25 +122,31 @@ CREATE OR REPLACE TEMP MACRO blocks_of(by_prob, tuning, needed) AS TABLE
             fp
         FROM running
         WHERE next_cell IS DISTINCT FROM cell OR next_score IS DISTINCT FROM score
-    ),
-
-    steps AS (
-        SELECT
-            *,
-            tp - lag(tp, 1, 0.0) OVER () AS pos,
-            fp - lag(fp, 1, 0.0) OVER () AS neg
-        FROM ends
     )
 
     SELECT
-        s.cell,
-        s.score,
-        s.pos * b.pos_unit AS pos,
-        s.neg * b.neg_unit AS neg,
-        (s.tp - b.pos_before) * b.pos_unit AS tp,
-        (s.fp - b.neg_before) * b.neg_unit AS fp
-    FROM steps AS s
-    INNER JOIN begun AS b ON s.cell = b.cell;
+        *,
+        tp - lag(tp, 1, 0.0) OVER () AS pos,
+        fp - lag(fp, 1, 0.0) OVER () AS neg
+    FROM ends;
+
+-- The join stands after the halves: in each of them it would make one wait for the other.
+CREATE OR REPLACE TEMP MACRO blocks_of(by_prob, tuning, needed) AS TABLE
+    WITH halves AS (
+        FROM running_blocks(FALSE, by_prob, tuning, needed)
+        UNION ALL
+        FROM running_blocks(TRUE, by_prob, tuning, needed)
+    )
+
+    SELECT
+        h.cell,
+        h.score,
+        h.pos * c.pos_unit AS pos,
+        h.neg * c.neg_unit AS neg,
+        (h.tp - c.pos_before) * c.pos_unit AS tp,
+        (h.fp - c.neg_before) * c.neg_unit AS fp
+    FROM halves AS h
+    INNER JOIN cells_of(tuning, needed) AS c ON h.cell = c.cell;
 
 CREATE OR REPLACE TEMP VIEW blocks AS
 FROM blocks_of(by_prob := FALSE, tuning := FALSE, needed := TRUE);

@@ -22,7 +22,7 @@ SELECT
 FROM members AS m
 WHERE
     getvariable('probability')
-    AND coalesce(m.grouping = getvariable('grouping'), TRUE)
+    AND coalesce(list_contains(getvariable('groupings'), m.grouping), TRUE)
     AND EXISTS (
         SELECT 1 FROM requested AS r
         WHERE r.kind IN ('calibration_intercept', 'calibration_slope')

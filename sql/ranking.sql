@@ -2,7 +2,7 @@
 --
 -- Makes `ranked(cell, position, value)`: a row for every cell with rows and every requested metric
 -- of this file. Values are raw: NaN where a class is missing; what is defined is decided later.
--- The table holds the cells of the variable grouping, or of all groupings where that is NULL.
+-- The table holds the cells of the variable groupings, a list, or of all where that is NULL.
 --
 -- Definitions, over the blocks of a cell with m positives and n negatives (weights)
 --   auc                P(a positive scores above a negative) + 1/2 P(tie)

@@ -183,7 +183,7 @@ def test_one_grouping_at_a_time_gives_its_cells() -> None:
         whole = rows(connection, "FROM fitted")
         parts = []
         for i in range(len(case.groupings)):
-            connection.execute(f"SET VARIABLE grouping = {i}")
+            connection.execute(f"SET VARIABLE groupings = [{i}]")
             run(connection, "fit")
             parts.append(rows(connection, "FROM fitted"))
 

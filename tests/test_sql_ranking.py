@@ -173,7 +173,7 @@ def test_nothing_is_computed_unasked_and_a_grouping_can_be_measured_alone() -> N
     with connected(case) as connection:
         run(connection, "blocks", "ranking")
         every = rows(connection, VALUES)
-        connection.execute("SET VARIABLE grouping = 0")
+        connection.execute("SET VARIABLE groupings = [0]")
         run(connection, "ranking")
         one = rows(connection, VALUES)
 

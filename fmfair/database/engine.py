@@ -18,7 +18,7 @@ from fmfair.options import Options, Threshold, as_number
 from fmfair.said import note_one_sided, wanted_thresholds
 from fmfair.thresholds import FIXED, per_by_key
 
-# The files that measure, in order; those of the second line are run for one grouping after another.
+# The files that measure, in order; those of the second line are run for two groupings at a time.
 _ONCE = ("score_bins", "thresholds", "confusion", "calibration")
 _PER_GROUPING: Mapping[str, str] = MappingProxyType({"ranking": "ranked", "fit": "fitted"})
 _LAST = ("rates", "reasons", "measured")
@@ -126,7 +126,7 @@ class DatabaseEngine:
                 "scored": scale is not None,
                 "probability": scale is not None and scale.is_probability,
                 "decided": self.samples.decided,
-                "grouping": None,
+                "groupings": None,
             }
         )
 
@@ -145,13 +145,13 @@ class DatabaseEngine:
                 yield t, FIXED if number is not None else str(item), None, number
 
     def _collect(self, name: str, table: str, groupings: int) -> None:
-        """Run a file for one grouping after another, so that no sort is larger than the samples."""
+        """Run a file for two groupings at a time: the two halves of `blocks.sql`, neither larger than the samples."""
         found = []
-        for grouping in range(groupings):
-            self.database.set({"grouping": grouping})
+        for first in range(0, groupings, 2):
+            self.database.set({"groupings": list(range(first, min(first + 2, groupings)))})
             self.database.script(name)
             found.append(self.database.fetch(f"FROM {table}"))
-        self.database.set({"grouping": None})
+        self.database.set({"groupings": None})
         self.database.put(table, pl.concat(found))
 
 
