@@ -1,6 +1,6 @@
 """Blocks: the rows of every cell in score order, ties merged, from one sort per grouping.
 
-A row becomes one 64-bit key made of its cell, the rank of its score among all distinct scores, and its label. Sorting
+A row becomes one number made of its cell, the rank of its score among those of its by-key, and its label. Sorting
 the keys orders every cell at once; runs of equal cell and rank are the blocks, in each of which the negatives come
 first. All ranking metrics, the search for a threshold and the counts at any number of thresholds are arithmetic on
 blocks.
@@ -45,8 +45,8 @@ class Blocks:
 
     @property
     def n_ranks(self) -> int:
-        """How many distinct scores there are in the whole table."""
-        return len(self.ranks.distinct)
+        """How many ranks there can be in a cell."""
+        return self.ranks.size
 
     def by_cell(self) -> pl.LazyFrame:
         """The blocks with their `cell` and `rank`, cells and ranks rising."""
@@ -161,7 +161,7 @@ def make_blocks(frame: pl.DataFrame, profiles: Profiles, grouping: Grouping, ran
     Raises:
         FmfairError: Cells and scores are too many to number in 64 bits.
     """
-    n_ranks = len(ranks.distinct)
+    n_ranks = ranks.size
     limit = 2 * n_by * grouping.size * n_ranks
     if limit >= KEY_LIMIT:
         raise FmfairError(

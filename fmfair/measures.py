@@ -75,7 +75,7 @@ class Engine:
         with ThreadPoolExecutor() as pool:
             binned = {n: pool.submit(self._rows_to_add_up, n) for n in numbers}
             if self.scored:
-                self.frame, self.ranking, self.cutting = add_ranks(samples.frame)
+                self.frame, self.ranking, self.cutting = add_ranks(samples.frame, self.n_by)
         self._bins = {n: rows.result() for n, rows in binned.items()}
 
     def _rows_to_add_up(self, n_bins: int) -> pl.DataFrame:
@@ -118,8 +118,8 @@ class Engine:
         if self.scored:
             blocks = self.blocks(grouping, self.cutting)
             ranked = blocks if self.cutting is self.ranking else self.blocks(grouping, self.ranking)
-            stats = self._ranked(stats, ranked, "blocks")
-            stats = self._ranked(stats, blocks, "score_blocks")
+            stats = self._ranked(stats, ranked, "blocks", grouping)
+            stats = self._ranked(stats, blocks, "score_blocks", grouping)
             if self._cut:
                 confusions.append(confusion_at(blocks, wanted, self.thresholds(grouping)))
         if any(m.family == "fitted" for m in self.metrics) and "bce" in self.frame.columns:
@@ -202,15 +202,15 @@ class Engine:
         assert found is not None
         return found
 
-    def _ranked(self, stats: pl.DataFrame, blocks: Blocks, table: str) -> pl.DataFrame:
+    def _ranked(self, stats: pl.DataFrame, blocks: Blocks, table: str, grouping: Grouping) -> pl.DataFrame:
         metrics = [m for m in self.metrics if m.table == table and m.aggregate]
         if not metrics:
             return stats
         if table == "blocks":
             frame, known = blocks.steps(), {"cut": CUT}
         else:
-            scores = pl.lit(blocks.ranks.distinct)
-            frame, known = blocks.by_cell().with_columns(score=scores.gather(pl.col("rank"))), {}
+            by, rank = pl.col("cell") // max(grouping.size, 1), pl.col("rank")
+            frame, known = blocks.by_cell().with_columns(score=blocks.ranks.score(by, rank)), {}
         aggregates = [m.aggregated(**known).alias(m.name) for m in metrics]
         found = frame.group_by("cell", maintain_order=True).agg(aggregates).collect()
         return _beside(stats, found)

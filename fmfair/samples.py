@@ -114,7 +114,8 @@ def classification_samples(
     profiles = _profiles(context, by, attributes)
     if not outcomes.kept.all():
         context, profiles = context.filter(outcomes.kept), profiles.of(outcomes.kept)
-    frame = pl.concat([context, outcomes.rows], how="horizontal")
+    # In one piece, as the work on arrays needs every column.
+    frame = pl.concat([context, outcomes.rows], how="horizontal").rechunk()
     if outcomes.scale is not None:
         note_constant(_score_ranges(frame, by), by, notes)
     note_missing_groups(frame, attributes, options, notes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+import numpy as np
 import polars as pl
 
 from fmfair.blocks import Blocks
@@ -92,7 +93,8 @@ def _given(
         schema={"t": pl.UInt32, "threshold": pl.List(pl.Float64)},
     )
     table = table.explode("threshold").with_columns(by=pl.int_range(pl.len(), dtype=pl.UInt32) % n_by)
-    cut = pl.Series("cut", blocks.ranks.distinct.search_sorted(table["threshold"], side=side), dtype=pl.UInt64)
+    found = blocks.ranks.position(table["by"].to_numpy(), table["threshold"].to_numpy(), side)
+    cut = pl.Series("cut", found, dtype=pl.UInt64)
     return table.select(
         "by",
         "threshold",
@@ -106,29 +108,29 @@ def _given(
 def _tuned(rule: str, blocks: Blocks, n_by: int, conventions: Conventions) -> pl.DataFrame:
     """The score that a rule chooses in each by-key; candidates are the observed scores, of decisions (0, 1) the 1."""
     weighted = blocks.frame["pos"].dtype.is_float()
-    distinct = blocks.ranks.distinct
+    ranks = blocks.ranks
     chosen = (
         blocks.by_cell()
-        .with_columns(score=pl.lit(distinct).gather(pl.col("rank")))
+        .with_columns(score=ranks.score(pl.col("cell"), pl.col("rank")))
         .group_by("cell")
         .agg(pl.col("pos", "neg").sum(), rank=_chosen_rank(rule, conventions, weighted=weighted), decided=_decided())
         .collect()
     )
     everyone = pl.select(cell=pl.int_range(n_by, dtype=pl.UInt64))
     found = everyone.join(chosen, on="cell", how="left", maintain_order="left")
-    rank = found["rank"]
     reason = pl.lit(f"no observed score reaches {rule}")
     for side, name in (("neg", "no negatives"), ("pos", "no positives")):
         if side in _needed(rule):
             reason = pl.when(pl.col(side) > 0).then(reason).otherwise(pl.lit(name))
     why = pl.when(pl.col("rank").is_null()).then(reason)
     found = found.with_columns(
-        distinct.gather(rank).alias("threshold"), (rank.cast(pl.UInt64) + int(conventions.strict)).alias("cut")
+        ranks.score(pl.col("cell"), pl.col("rank")).alias("threshold"),
+        (pl.col("rank").cast(pl.UInt64) + int(conventions.strict)).alias("cut"),
     )
     if not conventions.smoothed_f1 and rule in ("best_f1", "youden"):
         # The best cut of decisions may be to call everybody positive, which is not what was decided.
         as_decided = pl.when(pl.col("decided") & pl.col("rank").is_not_null())
-        cut = distinct.search_sorted(1.0, side="left")
+        cut = pl.Series(ranks.position(found["cell"].to_numpy(), np.ones(found.height)))
         found = found.with_columns(
             as_decided.then(1.0).otherwise("threshold").alias("threshold"),
             as_decided.then(cut).otherwise("cut").cast(pl.UInt64).alias("cut"),
