@@ -85,12 +85,11 @@ def t_two_sided(t: ArrayLike, df: ArrayLike) -> FloatArray:
     defined = ~np.isnan(t_) & (df_ > 0)
     size, finite = np.abs(np.where(defined, t_, 1.0)), np.where(defined & np.isfinite(df_), df_, 1.0)
     with np.errstate(over="ignore", under="ignore"):
-        ratio = np.minimum(size / np.sqrt(finite), 1e150) ** 2
+        ratio = (size / np.sqrt(finite)) ** 2
     # Each form of the incomplete beta function holds its digits on its side.
-    near, far = (
-        special.betaincc(0.5, finite / 2, ratio / (1 + ratio)),
-        special.betainc(finite / 2, 0.5, 1 / (1 + ratio)),
-    )
+    small = np.minimum(ratio, 1.0)
+    near = special.betaincc(0.5, finite / 2, small / (1 + small))
+    far = special.betainc(finite / 2, 0.5, 1 / (1 + ratio))
     tail = np.where(ratio < 1, near, far)
     return np.where(defined, np.where(np.isinf(df_), 2 * special.ndtr(-size), tail), np.nan)
 
@@ -173,5 +172,5 @@ def _range_distribution(r: FloatArray, k: FloatArray) -> tuple[FloatArray, Float
     with np.errstate(under="ignore"):
         inner = smallest * between ** (k[:, None] - 2)
         density = (inner * np.exp(-upper * upper / 2)).sum(axis=1) * k * (k - 1) / (2 * np.pi)
-        reached: FloatArray = (inner * between).sum(axis=1) * k / np.sqrt(2 * np.pi)
-    return reached * _STEP, density * _STEP
+        reached = (inner * between).sum(axis=1) * k / np.sqrt(2 * np.pi)
+    return np.asarray(reached * _STEP), np.asarray(density * _STEP)
