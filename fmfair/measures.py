@@ -109,7 +109,7 @@ class Engine:
             confusions.append(confusion.with_columns(number))
             if grouping == Grouping():
                 note_one_sided(confusion, self.n_by, self.notes)
-        return Measured(pl.concat(cells, how="diagonal"), pl.concat(confusions))
+        return Measured(pl.concat(cells, how="diagonal", rechunk=True), pl.concat(confusions, rechunk=True))
 
     def _one(self, grouping: Grouping, stats: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         stats = stats.with_columns(pl.col("n", "n_pos").fill_null(0), pl.col("weight").fill_null(0.0))
