@@ -16,6 +16,7 @@ import polars as pl
 from fmfair.attributes import Attribute
 from fmfair.errors import FmfairError, listing
 from fmfair.options import Intersections
+from fmfair.profiles import occurring
 from fmfair.samples import Cohort
 
 SEPARATOR = " & "
@@ -79,7 +80,9 @@ class Grouping:
         if not self.parts or every_level:
             found = pl.DataFrame({"cell": pl.int_range(n_by * self.size, dtype=pl.UInt64, eager=True)})
         else:
-            found = samples.seen.lazy().select(self.cell().alias("cell")).drop_nulls().unique().sort("cell").collect()
+            cells = samples.seen.select(self.cell().alias("cell")).to_series().drop_nulls()
+            seen = occurring(cells.to_numpy(), n_by * self.size)
+            found = pl.DataFrame({"cell": pl.Series(seen, dtype=pl.UInt64)})
         return found.select("cell", *self._decoded())
 
     def codes(self) -> list[pl.Expr]:

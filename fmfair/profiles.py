@@ -15,6 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 Numbers: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
+Positions: TypeAlias = npt.NDArray[np.intp]
 Value = TypeVar("Value", bound=np.generic)
 
 # Numbers are marked in an array as long as the largest, unless that is far longer than the rows.
@@ -69,8 +70,21 @@ def holding(size: int) -> np.dtype[np.unsignedinteger[Any]]:
     return np.dtype(np.uint32 if size <= 2**32 else np.uint64)
 
 
+def occurring(number: Numbers, size: int) -> Positions:
+    """The numbers below `size` that occur, rising."""
+    if size > _limit(number):
+        return np.unique(number).astype(np.intp)
+    return np.flatnonzero(_marked(number, size))
+
+
 def _limit(number: Numbers) -> int:
     return max(SPARSE * len(number), SMALL)
+
+
+def _marked(number: Numbers, size: int) -> npt.NDArray[np.bool_]:
+    occurs = np.zeros(size, dtype=bool)
+    occurs[number] = True
+    return occurs
 
 
 def _renumbered(number: Numbers, size: int) -> tuple[Numbers, int]:
@@ -78,7 +92,5 @@ def _renumbered(number: Numbers, size: int) -> tuple[Numbers, int]:
     if size > _limit(number):
         distinct, position = np.unique(number, return_inverse=True)
         return position.astype(np.uint32), len(distinct)
-    occurs = np.zeros(size, dtype=bool)
-    occurs[number] = True
-    last = np.cumsum(occurs, dtype=np.uint32)
+    last = np.cumsum(_marked(number, size), dtype=np.uint32)
     return (last - np.uint32(1)).take(number, mode="clip"), int(last[-1])
