@@ -29,8 +29,8 @@ def floats(*values: ArrayLike) -> list[FloatArray]:
 
 
 def where_defined(defined: BoolArray, low: FloatArray, high: FloatArray) -> Interval:
-    """The limits where they are defined and both are numbers, NaN elsewhere."""
-    kept = defined & ~np.isnan(low) & ~np.isnan(high)
+    """The limits where they are defined and both are finite, NaN elsewhere."""
+    kept = defined & np.isfinite(low) & np.isfinite(high)
     return Interval(np.where(kept, low, np.nan), np.where(kept, high, np.nan))
 
 

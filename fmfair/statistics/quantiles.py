@@ -149,7 +149,7 @@ def studentized_range_quantile(p: ArrayLike, k: ArrayLike) -> FloatArray:
 
 def _range_quantile(p: FloatArray, k: FloatArray) -> FloatArray:
     low, high = np.zeros_like(p), np.full_like(p, _MAX_RANGE)
-    guess = np.sqrt(2) * normal_critical(p) + np.sqrt(np.log(k / 2))
+    guess: FloatArray = np.sqrt(2) * normal_critical(p) + np.sqrt(np.log(k / 2))
     for _ in range(200):  # a dozen steps in practice
         reached, density = _range_distribution(guess, k)
         low, high = np.where(reached < p, guess, low), np.where(reached < p, high, guess)
