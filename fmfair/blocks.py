@@ -67,9 +67,12 @@ class Blocks:
         pos, neg = (np.where(end > start, sums[end], 0) for sums in self._running)
         return pos, neg, rows[end] - rows[start]
 
+    def of_rows(self, cell: Numbers, rank: Numbers) -> Positions:
+        """The block of each row, a position in `frame`, from the row's cell and rank."""
+        return np.searchsorted(self.frame["key"].to_numpy(), cell * np.uint64(self.n_ranks) + rank)
+
     def _position(self, cell: Numbers, rank: Numbers) -> Positions:
-        key = cell * np.uint64(self.n_ranks) + rank
-        return np.searchsorted(self.frame["key"].to_numpy(), key)
+        return self.of_rows(cell, rank)
 
     @cached_property
     def _running(self) -> list[Values]:

@@ -23,6 +23,7 @@ from fmfair.question import Question, asked
 from fmfair.report import Report
 from fmfair.roles import Columns, find_columns
 from fmfair.samples import Samples, classification_samples
+from fmfair.spread import with_spread
 
 
 def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Options
@@ -54,6 +55,7 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
     missing_groups: str = "drop",
     missing_values: Sequence[str] = (),
     conventions: str = "standard",
+    ci: float | None = None,
     engine: str = "auto",
     memory_limit: str | None = None,
     temp_dir: str | os.PathLike[str] | None = None,
@@ -97,6 +99,7 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
         missing_groups: `"drop"` leaves rows with a missing attribute out of that attribute, `"keep"` shows them.
         missing_values: Texts that mean missing, such as `["NA", "unknown"]`.
         conventions: `"standard"`, or `"fairmedfm"` for the numbers of the published package.
+        ci: Share of samples in which the interval of a value is meant to hold the true one; None for no intervals.
         engine: `"polars"`, `"duckdb"` (rows stay on disk: Parquet is read where it lies, anything else is written to
             a temporary Parquet file first), or `"auto"`: DuckDB where `memory_limit` or `temp_dir` is given and for
             Parquet files that would need more than half of the memory, Polars for all else. Both give the same
@@ -151,6 +154,7 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
         missing_groups=missing_groups,
         missing_values=missing_values,
         conventions=conventions,
+        ci=ci,
         engine=engine,
     )
     if wants_database(question, place):
@@ -191,7 +195,10 @@ def report_of(samples: Samples, columns: Columns, options: Options, notes: Notes
     def measure(groupings: Sequence[Grouping], listed: Sequence[pl.DataFrame]) -> pl.DataFrame:
         measured = engine.measure(groupings, listed)
         probability = scale is not None and scale.is_probability
-        return long_table(measured, options.metrics, probability=probability, scored=scale is not None)
+        long = long_table(measured, options.metrics, probability=probability, scored=scale is not None)
+        if options.ci is None:
+            return long
+        return with_spread(long, measured.spread, measured.confusion, options.metrics)
 
     return make_report("classification", samples, columns, options, notes, measure)
 

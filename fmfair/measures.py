@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import polars as pl
 
@@ -16,16 +16,20 @@ from fmfair.blocks import Blocks, make_blocks
 from fmfair.confusion import confusion_at, confusion_of_decisions
 from fmfair.fit import fit_cells
 from fmfair.groupings import Grouping
+from fmfair.metrics.bins import brier_rows
 from fmfair.metrics.blocks import CUT
 from fmfair.metrics.formula import to_expr
 from fmfair.metrics.metric import NOT_A_PROBABILITY, Metric
+from fmfair.moments import moment_table
 from fmfair.notes import Notes
 from fmfair.options import Options, as_number
 from fmfair.ranks import Ranks, add_ranks
 from fmfair.said import note_one_sided, wanted_thresholds
 from fmfair.samples import Samples
 from fmfair.score_bins import bin_table, binned_rows, profile_sums
+from fmfair.spread import NO_SPREAD, spread_of_means, spread_of_ranking
 from fmfair.thresholds import threshold_table, undefined_thresholds
+from fmfair.units import CellRows, cell_rows
 
 # What identifies a measured cell: the grouping (its position in the list) and the cell's number.
 CELL = ("grouping", "cell")
@@ -45,11 +49,13 @@ class Measured:
         cells: One row per `grouping` and `cell`: `n`, `n_pos`, `weight`, a column per metric that is not a rate, and
             what else such metrics need: `sum_p` where scores are probabilities, `fit_note` where a model is fitted.
         confusion: One row per `grouping`, `cell` and `t`: the four counts, `n_pred_pos`, `threshold`,
-            `threshold_rule`, `why`.
+            `threshold_rule`, `why`; second moments where intervals are wanted of rows with weights or patients.
+        spread: Where intervals are wanted, `grouping`, `cell`, `metric` and what is known of the metric's spread.
     """
 
     cells: pl.DataFrame
     confusion: pl.DataFrame
+    spread: pl.DataFrame = field(default_factory=lambda: NO_SPREAD)
 
 
 class Engine:
@@ -102,24 +108,32 @@ class Engine:
         # The work on arrays runs on one core at a time; a few groupings at once keep the others busy.
         with ThreadPoolExecutor(min(MAX_AT_ONCE, pl.thread_pool_size())) as pool:
             measured = list(pool.map(self._one, groupings, tallied))
-        cells, confusions = [], []
-        for i, (grouping, (stats, confusion)) in enumerate(zip(groupings, measured, strict=True)):
+        cells, confusions, spreads = [], [], []
+        for i, (grouping, (stats, confusion, spread)) in enumerate(zip(groupings, measured, strict=True)):
             number = pl.lit(i, pl.UInt32).alias("grouping")
             cells.append(stats.with_columns(number))
             confusions.append(confusion.with_columns(number))
+            spreads.append(spread.with_columns(number))
             if grouping == Grouping():
                 note_one_sided(confusion, self.n_by, self.notes)
-        return Measured(pl.concat(cells, how="diagonal", rechunk=True), pl.concat(confusions, rechunk=True))
+        return Measured(
+            pl.concat(cells, how="diagonal", rechunk=True), pl.concat(confusions, rechunk=True), pl.concat(spreads)
+        )
 
-    def _one(self, grouping: Grouping, stats: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def _one(self, grouping: Grouping, stats: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
         stats = stats.with_columns(pl.col("n", "n_pos").fill_null(0), pl.col("weight").fill_null(0.0))
         wanted = stats.select("cell", "by")
-        confusions = [_NO_CONFUSION]
+        confusions, spreads = [_NO_CONFUSION], [NO_SPREAD]
+        rows = None if self.options.ci is None else cell_rows(self.frame, self.profiles, grouping)
         if self.scored:
             blocks = self.blocks(grouping, self.cutting)
             ranked = blocks if self.cutting is self.ranking else self.blocks(grouping, self.ranking)
             stats = self._ranked(stats, ranked, "blocks", grouping)
             stats = self._ranked(stats, blocks, "score_blocks", grouping)
+            if rows is not None:
+                alike = not (self.samples.weighted or rows.unit is not None)
+                spreads.append(spread_of_ranking(self.metrics, ranked, None if alike else rows, self.frame))
+                spreads.append(spread_of_means(self._row_values(), rows, self.frame))
             if self._cut:
                 confusions.append(confusion_at(blocks, wanted, self.thresholds(grouping)))
         if any(m.family == "fitted" for m in self.metrics) and "bce" in self.frame.columns:
@@ -128,7 +142,23 @@ class Engine:
             confusions.append(confusion_of_decisions(self.frame, grouping, wanted))
         counts = pl.col("tp", "fp", "fn", "tn").cast(pl.Float64)
         confusion = pl.concat([c.with_columns(counts) for c in confusions])
-        return stats, confusion
+        if rows is not None and (self.samples.weighted or rows.unit is not None):
+            confusion = confusion.join(
+                self._moments(grouping, rows), on=["cell", "t"], how="left", maintain_order="left"
+            )
+        return stats, confusion, pl.concat(spreads)
+
+    def _row_values(self) -> dict[str, pl.Series]:
+        """The value of every row, of the metrics that are the mean of one."""
+        values = {"bce": pl.col("bce"), "brier": brier_rows(pl.col("y"), pl.col("prob"))}
+        wanted = [values[m.name].alias(m.name) for m in self.metrics if m.name in values]
+        return {} if "bce" not in self.frame.columns else self.frame.select(wanted).to_dict()
+
+    def _moments(self, grouping: Grouping, rows: CellRows) -> pl.DataFrame:
+        """The second moments of the confusion counts of every cell."""
+        cuts = self.thresholds(grouping) if self._cut else None
+        rank = None if self.cutting is None else self.cutting.column
+        return moment_table(self.frame, rows, cuts, rank, decided="pred" in self.frame.columns)
 
     def blocks(self, grouping: Grouping, ranks: Ranks | None) -> Blocks:
         """The blocks of a grouping in one of the two orders."""

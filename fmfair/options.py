@@ -49,6 +49,7 @@ class Options:
     missing_values: tuple[str, ...] = ()
     conventions: Conventions = STANDARD
     engine: str = "auto"
+    ci: float | None = None
 
 
 def check_options(
@@ -81,6 +82,7 @@ def check_options(
     size = others.get("min_group_size", 0)
     if not isinstance(size, int) or isinstance(size, bool) or size < 0:
         problems.add(f"min_group_size={size!r} is not a whole number of rows, 0 or more")
+    found["ci"] = _checked_ci(others.pop("ci", None), problems)
     _check_intersections(others.get("intersections", 1), problems)
     for name in ("ignore", "missing_values"):
         found[name] = tuple(map(_unwrapped, _as_tuple(others.pop(name, ()))))
@@ -97,6 +99,14 @@ def check_options(
 def _unwrapped(value: Any) -> Any:
     """The Python value inside a scalar of NumPy, torch or another library; anything else as it is."""
     return value.item() if getattr(value, "shape", None) == () and hasattr(value, "item") else value
+
+
+def _checked_ci(ci: Any, problems: Problems) -> float | None:
+    """The confidence level; none where no intervals are wanted."""
+    if ci is None or (isinstance(ci, float | int) and not isinstance(ci, bool) and 0.5 <= ci < 1.0):
+        return None if ci is None else float(ci)
+    problems.add(f"ci={ci!r} is not a level from 0.5 up to 1, such as 0.95; None leaves the intervals out")
+    return None
 
 
 def _checked_bins(bins: Any, problems: Problems) -> Bins:

@@ -106,6 +106,7 @@ def classification_samples(
         FmfairError: The table is empty, or a column cannot be used as what it was named for.
     """
     context, by, attributes = _context(table, source, columns, options, notes)
+    context = context.with_columns(unit_column(table, columns.cluster))
     weight = weights(table, columns.weight, options)
     outcomes = read_outcomes(table, weight, columns, options, notes)
     check_zero_weights(context, weight, attributes)
@@ -131,6 +132,7 @@ def value_samples(
         FmfairError: The table is empty, or a value lies outside [0, 1].
     """
     context, by, attributes = _context(table, source, columns, options, notes)
+    context = context.with_columns(unit_column(table, columns.cluster))
     frame = context.with_columns(_value(table[name], name, metric) for metric, name in columns.values.items())
     if not columns.from_masks:
         _note_missing_values(frame, columns, notes)
@@ -143,6 +145,28 @@ def value_samples(
         raise FmfairError(f"no row is left to evaluate: every value in {listing(columns.values.values())} is missing")
     note_missing_groups(frame, attributes, options, notes)
     return Samples(frame, by, attributes, profiles)
+
+
+def unit_column(table: pl.DataFrame, cluster: str | None) -> list[pl.Series]:
+    """The number of each row's patient, as a column `unit`; none where patients are not told apart.
+
+    Raises:
+        FmfairError: A patient is missing, or the column has a type that cannot be told apart.
+    """
+    if cluster is None:
+        return []
+    values = table[cluster]
+    if values.dtype.is_nested() or values.dtype == pl.Object:
+        raise FmfairError(
+            f"cluster: column {cluster!r} has the type {values.dtype}; a patient must be a number, text or date"
+        )
+    missing = values.is_null() | (values.is_nan() if values.dtype.is_float() else False)
+    if missing.any():
+        raise FmfairError(
+            f"cluster: column {cluster!r} has {plural(int(missing.sum()), 'missing value')} "
+            f"({rows_at(missing.arg_true().to_list())}); say whose rows these are, or leave them out"
+        )
+    return [(values.rank("dense") - 1).cast(pl.UInt32).alias("unit")]
 
 
 def _profiles(context: pl.DataFrame, by: pl.DataFrame, attributes: Sequence[Attribute]) -> Profiles:

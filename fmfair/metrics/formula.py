@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -90,3 +90,34 @@ def _render(node: ast.expr, column: Callable[[str], pl.Expr]) -> pl.Expr:
         argument = _render(node.args[0], column)
         return argument.sqrt() if node.func.id == "sqrt" else argument.log()
     raise ValueError(f"a formula may not hold {ast.unparse(node)!r}")
+
+
+def ratio_of_sums(formula: str, terms: Sequence[str]) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
+    """How often each term counts above and below the line, where a formula is one sum of terms over another.
+
+    Examples:
+        >>> ratio_of_sums("2 * tp / (2 * tp + fp + fn)", ("tp", "fp", "fn", "tn"))
+        ((2.0, 0.0, 0.0, 0.0), (2.0, 1.0, 1.0, 0.0))
+        >>> ratio_of_sums("(tp / (tp + fn) + tn / (tn + fp)) / 2", ("tp", "fp", "fn", "tn")) is None
+        True
+    """
+    tree = _tree(formula)
+    if not (isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Div)):
+        return None
+    above, below = _weights(tree.left, terms), _weights(tree.right, terms)
+    return None if above is None or below is None else (above, below)
+
+
+def _weights(node: ast.expr, terms: Sequence[str]) -> tuple[float, ...] | None:
+    """The factor of each term in a sum of terms with factors; None for any other arithmetic."""
+    if isinstance(node, ast.Name):
+        return tuple(float(node.id == term) for term in terms) if node.id in terms else None
+    if not isinstance(node, ast.BinOp):
+        return None
+    if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.Constant) and isinstance(node.left.value, int):
+        factors = _weights(node.right, terms)
+        return None if factors is None else tuple(node.left.value * f for f in factors)
+    left, right = _weights(node.left, terms), _weights(node.right, terms)
+    if left is None or right is None or not isinstance(node.op, ast.Add):
+        return None
+    return tuple(map(operator.add, left, right))

@@ -8,12 +8,17 @@ from typing import Any, Literal
 
 import polars as pl
 
-from fmfair.metrics.formula import to_expr
+from fmfair.metrics.formula import ratio_of_sums, to_expr
 
 Family = Literal["ranking", "rate", "count", "calibration", "fitted", "segmentation"]
 Direction = Literal["higher", "lower", "none"]
 # The intermediate table that a metric aggregates.
 Table = Literal["confusion", "blocks", "score_blocks", "bins", "fit", "values"]
+# The closed form of an interval; the kinds of `fmfair.intervals`.
+IntervalKind = Literal["auc", "average_precision", "proportion", "ratio", "mean"]
+
+# The counts of a confusion matrix, in the order of everything that lists them.
+CONFUSION = ("tp", "fp", "fn", "tn")
 
 # What a metric needs to be defined: a formula that must be positive, and the reason given where it is not.
 Need = tuple[str, str]
@@ -109,6 +114,24 @@ class Metric:
     def n_bins(self) -> int:
         """How many bins its intermediate table has, where that is one of bins."""
         return self.parameters.bins or N_BINS
+
+    @property
+    def shares(self) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
+        """How often each count of `CONFUSION` is in the numerator and the denominator of a rate that is their ratio."""
+        return ratio_of_sums(self.formula, CONFUSION) if self.family == "rate" and self.formula else None
+
+    @property
+    def interval(self) -> IntervalKind | None:
+        """The closed form of its interval; None where there is none."""
+        if self.shares is not None:
+            within = all(top in (0.0, bottom) and bottom <= 1.0 for top, bottom in zip(*self.shares, strict=True))
+            return "proportion" if within else "ratio"
+        kinds: Mapping[str, IntervalKind] = {
+            "auc": "auc",
+            "average_precision": "average_precision",
+            **dict.fromkeys(("bce", "brier", "dice", "iou", "both_empty"), "mean"),
+        }
+        return kinds.get(self.parameters.kind)
 
     @property
     def at_threshold(self) -> bool:

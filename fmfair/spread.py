@@ -1,0 +1,228 @@
+"""Spread: how much the value of a metric varies from sample to sample, in every cell of a grouping.
+
+The facts of a metric are its variance and the number of units behind it; of an AUC also what the positives and the
+negatives contribute. Formulas: DeLong, DeLong & Clarke-Pearson 1988 (AUC), Obuchowski 1997 (AUC, several rows per
+patient), the infinitesimal jackknife of average precision, and the ratio estimator of means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from fmfair.blocks import Blocks
+from fmfair.metrics.blocks import NEG, POS
+from fmfair.metrics.metric import IntervalKind, Metric
+from fmfair.moments import rate_spread
+from fmfair.units import CellRows, Floats, corrected
+
+# What is known of a value's spread. `same` is the effective number of units of a rate if those of a patient are copies.
+FACTS = ("variance", "units", "pos_variance", "neg_variance", "pos_units", "neg_units", "same")
+
+# Sums of squares of shares this small are what rounding leaves where all shares are alike.
+ROUNDING = 1e-24
+
+
+def spread_of_ranking(
+    metrics: Sequence[Metric], blocks: Blocks, rows: CellRows | None, frame: pl.DataFrame
+) -> pl.DataFrame:
+    """The facts of the ranking metrics that have any: `cell`, `metric` and `FACTS`.
+
+    Args:
+        metrics: Metrics of which those with an interval are looked at.
+        blocks: The blocks of the scores in the order that is ranked.
+        rows: The rows of the cells, where they have weights or belong to patients; None where each counts alike.
+        frame: The table of samples.
+    """
+    kinds: dict[IntervalKind, str] = {m.interval: m.name for m in metrics if m.interval in ("auc", "average_precision")}
+    if not kinds:
+        return NO_SPREAD
+    if rows is None:
+        return _from_steps(kinds, blocks)
+    return _from_rows(kinds, blocks, rows, frame)
+
+
+def _from_steps(kinds: Mapping[IntervalKind, str], blocks: Blocks) -> pl.DataFrame:
+    """From the blocks that hold positives, and the counts of the negatives between them."""
+    m, n = POS.sum(), (pl.col("fp") + pl.col("tn")).first()
+    facts: dict[IntervalKind, dict[str, pl.Expr]] = {
+        "auc": _auc_facts(m, n),
+        "average_precision": _precision_facts(m, n),
+    }
+    aggregates = [
+        value.cast(pl.Float64).alias(f"{name}:{fact}")
+        for kind, name in kinds.items()
+        for fact, value in facts[kind].items()
+    ]
+    return _listed(blocks.steps().group_by("cell", maintain_order=True).agg(aggregates).collect(), kinds.values())
+
+
+def _listed(table: pl.DataFrame, metrics: Iterable[str]) -> pl.DataFrame:
+    """One row per cell and metric, from columns such as `auc:variance`."""
+    parts = []
+    for metric in metrics:
+        known = [
+            pl.col(f"{metric}:{fact}").fill_nan(None).alias(fact)
+            if f"{metric}:{fact}" in table.columns
+            else pl.lit(None, pl.Float64).alias(fact)
+            for fact in FACTS
+        ]
+        parts.append(table.select("cell", pl.lit(metric).alias("metric"), *known))
+    return pl.concat([NO_SPREAD, *parts])
+
+
+NO_SPREAD = pl.DataFrame(schema={"cell": pl.UInt64, "metric": pl.String, **dict.fromkeys(FACTS, pl.Float64)})
+
+
+# Negatives with a score between that of a block with positives and the one before it, and those above the last.
+_BETWEEN = pl.col("tn") - (pl.col("tn") + NEG).shift(1, fill_value=0)
+_ABOVE = (pl.col("fp") - NEG).last()
+
+
+def _auc_facts(m: pl.Expr, n: pl.Expr) -> dict[str, pl.Expr]:
+    """From the placements: the share of the other class that a row is ranked rightly against."""
+    of_pos = (pl.col("tn") + NEG / 2) / n
+    tied, between = (pl.col("tp") - POS / 2) / m, pl.col("tp") / m
+    mean_pos = (POS * of_pos).sum() / m
+    mean_neg = (NEG * tied + _BETWEEN * between).sum() / n
+    squares_pos = (POS * (of_pos - mean_pos) ** 2).sum()
+    squares_neg = (NEG * (tied - mean_neg) ** 2 + _BETWEEN * (between - mean_neg) ** 2).sum() + _ABOVE * mean_neg**2
+    pos_variance, neg_variance = _share(squares_pos, m), _share(squares_neg, n)
+    return {
+        "variance": pos_variance + neg_variance,
+        "units": m + n,
+        "pos_variance": pos_variance,
+        "neg_variance": neg_variance,
+        "pos_units": m,
+        "neg_units": n,
+    }
+
+
+def _share(squares: pl.Expr, count: pl.Expr) -> pl.Expr:
+    """The variance of a mean from the sum of the squares; NULL below two."""
+    quiet = pl.when(squares <= ROUNDING * count).then(0.0).otherwise(squares)
+    return pl.when(count > 1).then(quiet / (count * (count - 1.0)))
+
+
+def _precision_facts(m: pl.Expr, n: pl.Expr) -> dict[str, pl.Expr]:
+    called = pl.col("tp") + pl.col("fp")
+    precision = pl.col("tp") / called
+    value = (POS * precision).sum() / m
+    risen = (POS * pl.col("fp") / called**2).cum_sum()  # what a further positive gains for those at or below it
+    lost = (POS * pl.col("tp") / called**2).cum_sum()  # what a further negative takes from them
+    squares = (
+        POS * (precision + risen - value) ** 2 + NEG * lost**2 + _BETWEEN * lost.shift(1, fill_value=0.0) ** 2
+    ).sum() + _ABOVE * lost.last() ** 2
+    rows = (m + n).cast(pl.Float64)
+    return {
+        "variance": pl.when(rows > 1).then(squares / m**2 * rows / (rows - 1.0)),
+        "units": m + n,
+        "pos_units": m,
+    }
+
+
+def _from_rows(kinds: Mapping[IntervalKind, str], blocks: Blocks, rows: CellRows, frame: pl.DataFrame) -> pl.DataFrame:
+    """From the influence of each row, which a weight scales and a patient adds up."""
+    y = rows.of(frame["y"]).astype(np.float64)
+    weight = rows.of(frame["weight"]) if "weight" in frame.columns else np.ones(len(y))
+    at = blocks.of_rows(rows.number, rows.of(frame[blocks.ranks.column]).astype(np.uint64) >> np.uint64(1))
+    placed = _placed(blocks)
+    pos, neg = rows.sums(weight * y), rows.sums(weight * (1 - y))
+    shares = {name: placed[name].to_numpy()[at] for name in placed.columns}
+    facts: dict[str, Floats] = {}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if "auc" in kinds:
+            value = rows.sums(weight * y * shares["of_pos"]) / pos
+            of_pos = weight * y * (shares["of_pos"] - value[rows.cell]) / pos[rows.cell]
+            of_neg = weight * (1 - y) * (shares["of_neg"] - value[rows.cell]) / neg[rows.cell]
+            facts |= {f"{kinds['auc']}:{k}": v for k, v in _clustered_auc(rows, y, of_pos, of_neg).items()}
+        if "average_precision" in kinds:
+            value = rows.sums(weight * y * shares["precision"]) / pos
+            gained = shares["precision"] + shares["risen"] - value[rows.cell]
+            influence = weight * np.where(y == 1, gained, -shares["lost"]) / pos[rows.cell]
+            name = kinds["average_precision"]
+            facts[f"{name}:variance"] = rows.variance(influence)
+            facts[f"{name}:units"] = rows.over_units(np.ones(len(rows.cell_of_unit)))
+            facts[f"{name}:pos_units"] = rows.over_units(rows.per_unit(y) > 0)
+    return _listed(pl.DataFrame({"cell": rows.numbers, **facts}), kinds.values())
+
+
+def _placed(blocks: Blocks) -> pl.DataFrame:
+    """What the rows of each block have in common: their placements, and what they do to the precision."""
+    pos, neg = POS.cast(pl.Float64), NEG.cast(pl.Float64)
+    tp, fp = pos.cum_sum(reverse=True), neg.cum_sum(reverse=True)
+    columns = {
+        "of_pos": (neg.cum_sum() - neg / 2) / neg.sum(),
+        "of_neg": (tp - pos / 2) / pos.sum(),
+        "precision": tp / (tp + fp),
+        "risen": (pos * fp / (tp + fp) ** 2).cum_sum(),
+        "lost": (pos * tp / (tp + fp) ** 2).cum_sum(),
+    }
+    return blocks.by_cell().select(value.over("cell").alias(name) for name, value in columns.items()).collect()
+
+
+def _clustered_auc(rows: CellRows, y: Floats, of_pos: Floats, of_neg: Floats) -> dict[str, Floats]:
+    """Obuchowski's variance; the sandwich where it comes out negative."""
+    a, b = rows.per_unit(np.where(y == 1, of_pos, 0.0)), rows.per_unit(np.where(y == 0, of_neg, 0.0))
+    with_pos, with_neg = rows.per_unit(y) > 0, rows.per_unit(1 - y) > 0
+    i_pos, i_neg = rows.over_units(with_pos), rows.over_units(with_neg)
+    units = rows.over_units(np.ones(len(a)))
+    total = (
+        corrected(i_pos) * rows.over_units(a**2)
+        + corrected(i_neg) * rows.over_units(b**2)
+        + 2 * corrected(units) * rows.over_units(a * b)
+    )
+    sandwich = corrected(units) * rows.over_units((a + b) ** 2)
+    m, n = rows.sums(y), rows.sums(1 - y)
+    return {
+        "variance": np.where(total < 0, sandwich, total),
+        "units": units,
+        "pos_variance": corrected(m) * rows.sums(np.where(y == 1, of_pos, 0.0) ** 2),
+        "neg_variance": corrected(n) * rows.sums(np.where(y == 0, of_neg, 0.0) ** 2),
+        "pos_units": i_pos,
+        "neg_units": i_neg,
+    }
+
+
+def spread_of_means(values: Mapping[str, pl.Series], rows: CellRows, frame: pl.DataFrame) -> pl.DataFrame:
+    """The facts of means of a value per row: `cell`, `metric` and `FACTS`.
+
+    Args:
+        values: The values of all rows of the table, by the name of the metric; none of those in `rows` is missing.
+        rows: The rows of the cells.
+        frame: The table of samples.
+    """
+    facts: dict[str, Floats] = {}
+    weight = rows.of(frame["weight"]) if "weight" in frame.columns else np.ones(len(rows.cell))
+    total = rows.sums(weight)
+    units = rows.over_units(np.ones(len(rows.cell_of_unit)))
+    for name, column in values.items():
+        value = rows.of(column)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mean = rows.sums(weight * value) / total
+        influence = weight * (value - mean[rows.cell]) / total[rows.cell]
+        facts |= {f"{name}:variance": rows.variance(influence), f"{name}:units": units}
+    return _listed(pl.DataFrame({"cell": rows.numbers, **facts}), values)
+
+
+def with_spread(
+    long: pl.DataFrame, spread: pl.DataFrame, confusion: pl.DataFrame, metrics: Sequence[Metric]
+) -> pl.DataFrame:
+    """The long table with `FACTS` beside every value that has any.
+
+    Args:
+        long: As from `measures.long_table`.
+        spread: `grouping`, `cell`, `metric` and `FACTS` of metrics without a threshold.
+        confusion: `grouping`, `cell`, `t` and the counts, with moments where rows have weights or belong to patients.
+        metrics: The metrics behind `order`.
+    """
+    place = ["grouping", "cell", "metric", "t"]
+    parts = [spread.with_columns(t=pl.lit(None, pl.UInt32))]
+    for metric in metrics:
+        if metric.shares is not None:
+            facts = rate_spread(metric, confusion.columns)
+            parts.append(confusion.select(*place[:2], "t", pl.lit(metric.name).alias("metric"), **facts))
+    known = pl.concat(parts, how="diagonal").select(*place, *FACTS)
+    return long.join(known, on=place, how="left", nulls_equal=True, maintain_order="left")
