@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 import fmfair
 from fmfair.spread import FACTS, with_spread
-from tests.statistics_data import T
+from tests.statistics_data import GROUP, PATIENT, S1, W, Y
+
+T = pl.DataFrame({"y": Y, "s1": S1, "group": list(GROUP), "patient": PATIENT, "w": W})
 
 
 def facts(frame: pl.DataFrame, monkeypatch: pytest.MonkeyPatch, **given: Any) -> dict[tuple[str, str], dict[str, Any]]:
