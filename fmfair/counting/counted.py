@@ -12,7 +12,7 @@ import polars as pl
 from fmfair import labels, scores
 from fmfair.attributes import Attribute
 from fmfair.columns import COUNTS, GROUPS, LIST_OF_TEXT, ROLE_NAMES, normalise
-from fmfair.counting import query
+from fmfair.counting import dense, query
 from fmfair.counting.facts import Facts, scales
 from fmfair.counting.keys import Counted, Key, Names, expressions, keys_of, named_groups, packs
 from fmfair.counting.levels import NUMBER
@@ -59,10 +59,9 @@ def counted(
     rows = rows.with_columns(_score(rows, columns.y_score[0], schema, options).alias("s"))
     keys = keys_of(rows, attributes, schema, options, notes)
     coded, kind = _labels_and_scale(rows, columns, schema, options, notes)
-    positive = _is_positive(coded, schema[columns.y_true[0]])
-    rows = rows.with_columns(*expressions(keys), positive.alias("positive"))
+    rows = rows.with_columns(*expressions(keys), label=_label(coded, schema[columns.y_true[0]]))
     binned = query.binned(rows, grid=grid, scales=scales(grid), logit=kind == "logit")
-    tables = _packed(binned, keys, list(by), wanted, coded)
+    tables = _packed(binned, keys, list(by), wanted, query.cells(grid))
     groups = _groups(tables, keys, options, notes)
     facts = Facts(
         grid,
@@ -131,27 +130,31 @@ def _labels_and_scale(
     """Every label `y` with its `code` (1, 0, NULL where left out), and whether scores are probabilities or logits."""
     name, score = columns.y_true[0], columns.y_score[0]
     labels.check_type(pl.Series(name, [], dtype=schema[name]), name)
-    (found,) = query.collected([query.per_label(rows).head(MAX_LABELS + 1)])
-    if found.is_empty():
+    (kinds,) = query.collected([query.per_label(rows).head(4 * MAX_LABELS + 1)])
+    if kinds.is_empty():
         raise FmfairError("the table has no rows")
+    found = kinds.group_by("y").agg(pl.col("rows").sum())
     if found.height > MAX_LABELS:
         raise FmfairError(f"y_true: column {name!r} has more than {MAX_LABELS:,} different values; is it the labels?")
     values = found["y"].cast(schema[name]) if isinstance(schema[name], pl.Enum) else found["y"]
     code = labels.binary(values, name, options, notes, tally=Counted(found["rows"]))
-    used = found.filter(code.is_not_null())
-    rows_of, missing, infinite, outside = (int(used[c].sum()) for c in ("rows", "missing", "infinite", "outside"))
+    coded = found.select("y", code.alias("code"))
+    used = kinds.join(coded, on="y", nulls_equal=True).filter(pl.col("code").is_not_null())
+    rows_of = dict(used.group_by("kind").agg(pl.col("rows").sum()).iter_rows())
+    missing, infinite = rows_of.pop(query.MISSING, 0), rows_of.pop(query.INFINITE, 0)
     where = Counted(used["rows"]).at(used["rows"])
     if missing or infinite:
         scores.leave_out(score, missing, infinite, lambda: where, options, notes)
-    if rows_of == missing + infinite:
+    if not rows_of:
         raise FmfairError("no row is left to evaluate" + (f" ({'; '.join(notes)})" if notes else ""))
-    low, high = (float(v) if isinstance(v, float) else 0.0 for v in (used["low"].min(), used["high"].max()))
+    finite = used.filter(pl.col("kind").is_in(list(rows_of)))
+    low, high = float(finite["low"].min()), float(finite["high"].max())  # type: ignore[arg-type]
     facts = ScoreFacts(
         score,
-        rows=rows_of - missing - infinite,
+        rows=sum(rows_of.values()),
         low=low,
         high=high,
-        outside=outside,
+        outside=rows_of.get(query.OUTSIDE, 0),
         examples=lambda: [v for v in dict.fromkeys((low, high)) if not 0.0 <= v <= 1.0],
         where=lambda: where,
     )
@@ -161,52 +164,47 @@ def _labels_and_scale(
             f"y_score: column {score!r} (scores from {low:.6g} to {high:.6g}) holds ranks, which have no fixed range "
             "to put a grid of bins on; give probabilities, or logits with score_type='logit'"
         )
-    return found.select("y", code.alias("code")), scale.kind
+    return coded, scale.kind
 
 
-def _is_positive(coded: pl.DataFrame, dtype: pl.DataType) -> nw.Expr:
-    """Whether a row's label is the positive class."""
-    positive = coded.filter(pl.col("code") == 1)["y"]
-    if positive.is_empty():
-        return nw.lit(value=False)
-    label = nw.col("y")
+def _label(coded: pl.DataFrame, dtype: pl.DataType) -> nw.Expr:
+    """What a row's label says."""
+    label, values = nw.col("y"), coded["y"]
     if isinstance(dtype, pl.Enum | pl.Categorical):
-        label, positive = label.cast(nw.String), positive.cast(pl.String)
-    equal: nw.Expr = label == positive[0]
-    return equal
+        label, values = label.cast(nw.String), values.cast(pl.String)
+    said = nw.lit(query.LEFT_OUT)
+    for code, meaning in ((0, query.NEGATIVE), (1, query.POSITIVE)):
+        listed = values.filter(coded["code"] == code).to_list()
+        if listed:
+            same = label.is_in(listed) if listed[1:] else label == listed[0]
+            said = nw.when(same).then(meaning).otherwise(said)
+    return said
 
 
 def _packed(
-    binned: nw.LazyFrame[Any],
-    keys: Sequence[Key],
-    by: list[str],
-    wanted: Sequence[tuple[str, ...]],
-    coded: pl.DataFrame,
+    binned: nw.LazyFrame[Any], keys: Sequence[Key], by: list[str], wanted: Sequence[tuple[str, ...]], cells: int
 ) -> dict[tuple[str, ...], pl.DataFrame]:
     """The counts of every pack of attributes: by-keys, keys, `bin`, `rows` and the sums."""
     column = {key.name: key.column for key in keys}
-    chosen = packs(keys, wanted)
-    grouped = [query.summed(binned, [*by, *(column[a] for a in pack), "y", "ok", "k"]) for pack in chosen]
-    found = {}
-    for pack, table in zip(chosen, query.collected(grouped), strict=True):
-        labelled = table.lazy().join(coded.lazy(), on="y", how="left", nulls_equal=True)
-        code = pl.when("ok").then("code")
-        used = code.is_not_null().cast(pl.Int64)
-        is_pos = (code == 1).fill_null(value=False).cast(pl.Int64)
-        rows = pl.col("rows").cast(pl.Int64)
-        sums = {
-            "rows": rows,
-            "n": rows * used,
-            "n_pos": rows * is_pos,
-            "sum_r": pl.col("r") * used,
-            "sum_r_pos": pl.col("r") * is_pos,
-            "sum_rr": pl.col("rr") * used,
-            "sum_bce": pl.when(used == 1).then("bce").otherwise(0.0),
-        }
-        number = pl.when(used == 1).then("k").otherwise(0).cast(pl.Int32).alias("bin")
-        group = [*by, *(column[a] for a in pack), number]
-        found[pack] = labelled.group_by(group).agg(e.sum().alias(n) for n, e in sums.items()).collect()
-    return found
+    columns = {pack: [*by, *(column[a] for a in pack)] for pack in packs(keys, wanted)}
+    tables = dense.summed(binned, list(columns.values()), cells)
+    if tables is None:
+        tables = query.collected([query.summed(binned, [*of, "cell"]) for of in columns.values()])
+    number, used, positive = query.of_cell()
+    sums = {
+        "rows": pl.col("rows"),
+        "n": pl.col("rows") * used,
+        "n_pos": pl.col("rows") * positive,
+        "sum_r": pl.col("r") * used,
+        "sum_r_pos": pl.col("r") * positive,
+        "sum_rr": pl.col("rr") * used,
+        "sum_bce": pl.when(used).then("bce").otherwise(0.0),
+    }
+    aggregates = [of.sum().alias(name) for name, of in sums.items()]
+    return {
+        pack: table.with_columns(pl.col("rows").cast(pl.Int64)).group_by(*of, number.alias("bin")).agg(aggregates)
+        for (pack, of), table in zip(columns.items(), tables, strict=True)
+    }
 
 
 def _groups(

@@ -9,6 +9,7 @@ Polars multiplies by the reciprocal of a number, which is another edge in the la
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import exp
 from typing import Any
 
 import narwhals as nw
@@ -20,12 +21,16 @@ from fmfair.convert import is_a, plain_errors
 from fmfair.database.connection import quoted
 from fmfair.metrics.bins import LARGEST_LOSS, LOG_FLOOR
 
-# The logarithm of this is below the floor.
-TINY = 1e-44
+# The logarithm of this is the floor, to the last digit.
+TINY = exp(LOG_FLOOR)
 # Rows at the top of a table that tell roughly how many values a column has.
 SAMPLE = 100_000
 # Whole numbers that were added up or counted.
-WHOLE = ("rows", "missing", "infinite", "outside", "r", "rr")
+WHOLE = ("rows", "r", "rr")
+# Kinds of scores.
+INSIDE, OUTSIDE, INFINITE, MISSING = range(4)
+# What a label says: nothing, or the class.
+LEFT_OUT, NEGATIVE, POSITIVE = range(3)
 
 
 def source_of(frame: Any) -> tuple[nw.LazyFrame[Any], pl.Schema]:
@@ -87,20 +92,15 @@ def _as_polars(table: Any) -> pl.DataFrame:
 
 
 def per_label(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """For each label `y`, the facts of the scores `s`: rows, missing, infinite, outside [0, 1], smallest, largest."""
+    """For each label `y` and `kind` of score `s`: the rows, and the smallest and the largest score."""
     s = nw.col("s")
-    there, finite = _is_number(s), ~s.is_null() & s.is_finite()
-    marked = frame.with_columns(
-        missing=nw.when(there).then(0).otherwise(1),
-        infinite=nw.when(there & ~finite).then(1).otherwise(0),
-        outside=nw.when(finite & ((s < 0.0) | (s > 1.0))).then(1).otherwise(0),
-        usable=nw.when(finite).then(s),
-    )
-    return marked.group_by("y", drop_null_keys=False).agg(
-        nw.len().alias("rows"),
-        *(nw.col(c).sum().alias(c) for c in ("missing", "infinite", "outside")),
-        nw.col("usable").min().alias("low"),
-        nw.col("usable").max().alias("high"),
+    unusable = nw.when((s == float("inf")) | (s == float("-inf"))).then(INFINITE).otherwise(MISSING)
+    usable = nw.when((s < 0.0) | (s > 1.0)).then(OUTSIDE).otherwise(INSIDE)
+    kind = nw.when(~s.is_null() & s.is_finite()).then(usable).otherwise(unusable)
+    return (
+        frame.with_columns(kind=kind)
+        .group_by("y", "kind", drop_null_keys=False)
+        .agg(nw.len().alias("rows"), s.min().alias("low"), s.max().alias("high"))
     )
 
 
@@ -153,31 +153,27 @@ def _is_number(x: nw.Expr) -> nw.Expr:
 
 
 def binned(frame: nw.LazyFrame[Any], *, grid: int, scales: tuple[int, int], logit: bool) -> nw.LazyFrame[Any]:
-    """The rows with `ok` (whether the score can be used), `k` (its bin), and what is added up: `r`, `rr`, `bce`.
+    """The rows with the `cell` of the grid and the labels that they are in, and what is added up: `r`, `rr`, `loss`.
 
     Args:
-        frame: Has the score `s` and `positive`, whether the row's label is the positive class.
+        frame: Has the score `s`, in [0, 1] or a logit, and what the `label` says: POSITIVE, NEGATIVE or LEFT_OUT.
         grid: Number of bins.
         scales: As in the facts of a table of counts.
         logit: Whether scores are logits, whose sigmoid is binned.
     """
-    g = float(grid)
-    s = nw.col("s")
-    ok = ~s.is_null() & s.is_finite()
-    used = ok if logit else ok & (s >= 0.0) & (s <= 1.0)
-    frame = frame.with_columns(nw.when(used).then(s).otherwise(0.0).alias("s"), ok=ok)
-    p = _sigmoid(s) if logit else s
-    loss = _loss_of_logit(s) if logit else _loss(s)
-    frame = frame.with_columns(p=p, loss=loss)
-    p, k = nw.col("p"), nw.col("k")
-    frame = frame.with_columns(k=(p * g).floor())
-    same = k * 0.0 + g
-    moved = nw.when(p < k / same).then(k - 1.0).otherwise(nw.when(p >= (k + 1.0) / same).then(k + 1.0).otherwise(k))
+    s, label, k = nw.col("s"), nw.col("label"), nw.col("k")
+    frame = frame.with_columns(used=~s.is_null() & s.is_finite() & (label != LEFT_OUT))
+    # Other scores may be any numbers, too large for the units of the sums.
+    frame = frame.with_columns(s=nw.when(nw.col("used")).then(s).otherwise(0.0))
+    frame = frame.with_columns(p=_sigmoid(s) if logit else s, loss=_loss_of_logit(s) if logit else _loss(s))
+    p, g = nw.col("p"), nw.col("g")
+    frame = frame.with_columns(k=(p * float(grid)).floor(), g=p * 0.0 + float(grid))
+    moved = nw.when(p < k / g).then(k - 1.0).otherwise(nw.when(p >= (k + 1.0) / g).then(k + 1.0).otherwise(k))
     frame = frame.with_columns(k=moved)
-    frame = frame.with_columns(r=p - k / (k * 0.0 + g))
+    frame = frame.with_columns(r=p - k / g)
     r = nw.col("r")
     return frame.with_columns(
-        k=k.cast(nw.Int32),
+        cell=nw.when(nw.col("used")).then(k.cast(nw.Int32) * 2 + label).otherwise(0),
         r=_rounded(r * 2.0 ** scales[0]),
         rr=_rounded(r * r * 2.0 ** scales[1]),
     )
@@ -185,6 +181,18 @@ def binned(frame: nw.LazyFrame[Any], *, grid: int, scales: tuple[int, int], logi
 
 def _rounded(x: nw.Expr) -> nw.Expr:
     return (x + 0.5).floor().cast(nw.Int64)
+
+
+def cells(grid: int) -> int:
+    """How many cells `binned` rows can be in: 0 where left out, and one for each bin and class."""
+    return 2 * (grid + 1) + 1
+
+
+def of_cell() -> tuple[pl.Expr, pl.Expr, pl.Expr]:
+    """The bin of a `cell`, and whether its rows are used and positive."""
+    cell = pl.col("cell")
+    used = cell > 0
+    return pl.when(used).then((cell - 1) // 2).otherwise(0).cast(pl.Int32), used, used & (cell % 2 == 0)
 
 
 def summed(frame: nw.LazyFrame[Any], keys: Sequence[str]) -> nw.LazyFrame[Any]:
@@ -201,12 +209,12 @@ def _sigmoid(x: nw.Expr) -> nw.Expr:
 
 def _loss(p: nw.Expr) -> nw.Expr:
     """Cross-entropy of each row from a probability, each log term clamped."""
-    likely = nw.when(nw.col("positive")).then(p).otherwise(1.0 - p)
-    return 0.0 - likely.clip(TINY, 1.0).log().clip(LOG_FLOOR, 0.0)
+    likely = nw.when(nw.col("label") == POSITIVE).then(p).otherwise(1.0 - p)
+    return 0.0 - likely.clip(lower_bound=TINY).log()
 
 
 def _loss_of_logit(x: nw.Expr) -> nw.Expr:
     """Cross-entropy of each row from a logit, as `bins.bce_logit_rows`."""
-    y = nw.when(nw.col("positive")).then(1.0).otherwise(0.0)
+    y = nw.when(nw.col("label") == POSITIVE).then(1.0).otherwise(0.0)
     loss = x.clip(lower_bound=0.0) - x * y + (1.0 + (x.abs() * -1.0).exp()).log()
     return loss.clip(upper_bound=LARGEST_LOSS)
