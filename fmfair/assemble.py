@@ -43,6 +43,7 @@ def build_frames(
     )
     groups = _group_values(long, cells, options, task)
     undivided = long.filter(pl.col("grouping") >= len(divided)).with_columns(by=pl.col("cell").cast(pl.UInt32))
+    del long  # it is as large as the result, whose memory it leaves
     whole_of = pl.DataFrame(
         {"number": range(len(divided)), "grouping": [len(divided) + wholes.index(s) for s in scopes]},
         schema={"number": pl.UInt32, "grouping": pl.UInt32},
