@@ -51,15 +51,15 @@ def summed(rows: nw.LazyFrame[Any], packs: Sequence[Sequence[str]], cells: int) 
 
 
 def _values(rows: pl.LazyFrame, columns: Sequence[str]) -> dict[str, pl.Series]:
-    """The values of each column, and missing as the last one."""
-    distinct = rows.select(pl.col(c).drop_nulls().unique().implode() for c in columns).collect(engine="streaming")
-    return {c: distinct[c].explode(empty_as_null=False).extend_constant(None, 1) for c in columns}
+    """The values of each column; missing, where it occurs, is the last."""
+    distinct = rows.select(pl.col(c).unique().sort(nulls_last=True).implode() for c in columns)
+    return {c.name: c.explode(empty_as_null=False) for c in distinct.collect(engine="streaming").iter_columns()}
 
 
 def _add(rows: pl.LazyFrame, values: Mapping[str, pl.Series], sums: Sequence[_Sums]) -> bool:
     """Adds all rows; False where a value is not among those that are known."""
-    codes = {c: _code(c, known[:-1]) for c, known in values.items()}
-    unknown = [code.is_null() != pl.col(c).is_null() for c, code in codes.items()]
+    codes = {c: _code(c, known.drop_nulls()) for c, known in values.items()}
+    unknown = [code.is_null() & (pl.col(c).is_not_null() | (not values[c].has_nulls())) for c, code in codes.items()]
     filled = {c: code.fill_null(values[c].len() - 1) for c, code in codes.items()}
     positions = [each.position(filled).alias(f"at{i}") for i, each in enumerate(sums)]
     batches = rows.select("r", "rr", "loss", pl.any_horizontal(unknown).alias("unknown"), *positions).collect_batches(
