@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import polars as pl
 
-from fmfair.columns import BOUNDS, GAPS, GROUPS, OVERALL
+from fmfair.columns import BOUNDS, GAPS, GROUPS, INTERVALS, OVERALL
 from fmfair.errors import FmfairError, listing, plural
 from fmfair.gaps import compare, reading_order
 from fmfair.groupings import Grouping, groupings
+from fmfair.intervals import Dependence, with_intervals
 from fmfair.metrics.metric import Metric
 from fmfair.notes import Notes
 from fmfair.options import Options
@@ -38,6 +39,8 @@ def build_frames(
     wholes = list(dict.fromkeys([Grouping(), *scopes]))
     listed = [g.cells(samples) for g in [*divided, *wholes]]
     long = measure([*divided, *wholes], listed)
+    if options.ci is not None:
+        long = with_intervals(long, options.metrics, options.ci, Dependence(samples.clustered, samples.weighted))
     cells = pl.concat(
         [_named_cells(g, i, c) for i, (g, c) in enumerate(zip(divided, listed, strict=False))], rechunk=True
     )
@@ -105,8 +108,9 @@ def _skip_one_class(groups: pl.DataFrame) -> pl.DataFrame:
     only = pl.format("skipped: only label {}", pl.when(pl.col("n_pos") > 0).then(1).otherwise(0))
     few = pl.lit("skipped: fewer than two groups have both labels")
     why = pl.when(~usable & (pl.col("n") > 0)).then(only).when(~enough).then(few)
+    of_value = [c for c in ("value", *INTERVALS) if c in groups.columns]
     return groups.with_columns(
-        value=pl.when(usable & enough).then(pl.col("value")),
+        *(pl.when(usable & enough).then(pl.col(c)).alias(c) for c in of_value),
         note=pl.coalesce(why, "note"),
         in_gaps=pl.col("in_gaps") & usable,
         counted=usable,
@@ -129,9 +133,18 @@ def _public(
     weight = pl.col("weight") if samples.weighted else pl.lit(None, pl.Float64)
     if "weight" in frame.columns:
         frame = frame.with_columns(weight.alias("weight_sum"))
-    if set(BOUNDS) <= set(frame.columns):  # beside the value that they enclose
-        schema = {name: t for c, t in schema.items() for name, t in [(c, t), *(BOUNDS.items() if c == "value" else ())]}
+    for more in (BOUNDS, INTERVALS):
+        if set(more) <= set(frame.columns):  # beside the value that they are of
+            schema = {
+                name: t for c, t in schema.items() for name, t in [(c, t), *(more.items() if c == "value" else ())]
+            }
     return _beside(keys, frame.select(pl.col(c).cast(t) for c, t in schema.items()))
+
+
+def _with_columns_of_value(
+    schema: Mapping[str, pl.DataType], more: Mapping[str, pl.DataType]
+) -> Mapping[str, pl.DataType]:
+    return {name: t for c, t in schema.items() for name, t in [(c, t), *(more.items() if c == "value" else ())]}
 
 
 def _beside(keys: Mapping[str, pl.Series], frame: pl.DataFrame) -> pl.DataFrame:

@@ -94,6 +94,18 @@ OVERALL: Mapping[str, pl.DataType] = MappingProxyType(
     }
 )
 
+# Beside `value` where intervals were asked for: between which limits the true value is likely to lie, by which method,
+# why there are none or what makes them doubtful, and how imprecise a value is that few samples carry.
+INTERVALS: Mapping[str, pl.DataType] = MappingProxyType(
+    {
+        "ci_low": pl.Float64(),
+        "ci_high": pl.Float64(),
+        "ci_method": pl.String(),
+        "ci_note": pl.String(),
+        "mark": pl.String(),
+    }
+)
+
 # Beside `value` in reports from counts: what the value from the rows themselves is guaranteed to lie between.
 BOUNDS: Mapping[str, pl.DataType] = MappingProxyType({"bound_low": pl.Float64(), "bound_high": pl.Float64()})
 

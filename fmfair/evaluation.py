@@ -99,7 +99,7 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
         missing_groups: `"drop"` leaves rows with a missing attribute out of that attribute, `"keep"` shows them.
         missing_values: Texts that mean missing, such as `["NA", "unknown"]`.
         conventions: `"standard"`, or `"fairmedfm"` for the numbers of the published package.
-        ci: Share of samples in which the interval of a value is meant to hold the true one; None for no intervals.
+        ci: Confidence level of the intervals; None leaves them out. Whole patients vary where `cluster` is given.
         engine: `"polars"`, `"duckdb"` (rows stay on disk: Parquet is read where it lies, anything else is written to
             a temporary Parquet file first), or `"auto"`: DuckDB where `memory_limit` or `temp_dir` is given and for
             Parquet files that would need more than half of the memory, Polars for all else. Both give the same

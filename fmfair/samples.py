@@ -47,6 +47,8 @@ class Cohort(Protocol):
     @property
     def weighted(self) -> bool: ...  # noqa: D102
     @property
+    def clustered(self) -> bool: ...  # noqa: D102
+    @property
     def incomplete(self) -> frozenset[str]: ...  # noqa: D102
 
 
@@ -83,6 +85,11 @@ class Samples:
     def weighted(self) -> bool:
         """Whether weights were given."""
         return "weight" in self.frame.columns
+
+    @property
+    def clustered(self) -> bool:
+        """Whether patients were told apart."""
+        return "unit" in self.frame.columns
 
     @cached_property
     def incomplete(self) -> frozenset[str]:

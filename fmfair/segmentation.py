@@ -23,6 +23,8 @@ from fmfair.options import Bins, Intersections, Options, check_options
 from fmfair.report import Report
 from fmfair.roles import Columns, find_values
 from fmfair.samples import Samples, value_samples
+from fmfair.spread import NO_SPREAD, spread_of_means
+from fmfair.units import cell_rows
 
 BOTH_EMPTY = "both_empty"
 
@@ -51,6 +53,7 @@ def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind
     missing_groups: str = "drop",
     missing_values: Sequence[str] = (),
     conventions: str = "standard",
+    ci: float | None = None,
 ) -> Report:
     """Differences in Dice and IoU between groups.
 
@@ -80,6 +83,7 @@ def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind
         missing_groups: `"drop"` leaves samples with a missing attribute out of that attribute, `"keep"` shows them.
         missing_values: Texts that mean missing.
         conventions: `"standard"`, or `"fairmedfm"` for the published package's numbers.
+        ci: Confidence level of the intervals; None leaves them out. Whole patients vary where `cluster` is given.
 
     Returns:
         A report. `summary` holds mean_dice (over samples), min_dice, max_dice, delta_dice, skewness_dice, std_dice
@@ -105,6 +109,7 @@ def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind
         missing_groups=missing_groups,
         missing_values=missing_values,
         conventions=conventions,
+        ci=ci,
     )
     reading = Masks(label, mask_threshold, mask_type, empty)
     reading.check(options)
@@ -205,17 +210,31 @@ def report_of_values(
     samples = value_samples(table, source, columns, options, notes)
     options = replace(options, metrics=tuple(REGISTRY[name] for name in columns.values))
 
+    def spread(long: pl.DataFrame, grouping: Grouping) -> pl.DataFrame:
+        return long if options.ci is None else _with_spread(samples, long, options.metrics, grouping)
+
     def measure(groupings: Sequence[Grouping], listed: Sequence[pl.DataFrame]) -> pl.DataFrame:
         starts = accumulate((cells.height for cells in listed), initial=0)
         parts = [
-            _measured(samples, options.metrics, grouping, cells.with_row_index("listed", start)).with_columns(
-                grouping=pl.lit(i, pl.UInt32)
-            )
+            spread(
+                _measured(samples, options.metrics, grouping, cells.with_row_index("listed", start)), grouping
+            ).with_columns(grouping=pl.lit(i, pl.UInt32))
             for i, (grouping, cells, start) in enumerate(zip(groupings, listed, starts, strict=False))
         ]
         return pl.concat(parts)
 
     return make_report("segmentation", samples, columns, options, notes, measure)
+
+
+def _with_spread(samples: Samples, long: pl.DataFrame, metrics: Sequence[Metric], grouping: Grouping) -> pl.DataFrame:
+    """The long table of a grouping with what the spread of each mean is known by."""
+    spreads = [NO_SPREAD]
+    for metric in metrics:
+        values = samples.frame[metric.name]
+        rows = cell_rows(samples.frame, samples.profiles, grouping, values.is_not_null().to_numpy())
+        spreads.append(spread_of_means({metric.name: values}, rows, samples.frame))
+    known = pl.concat(spreads)
+    return long.join(known, on=["cell", "metric"], how="left", maintain_order="left")
 
 
 def _measured(samples: Samples, metrics: Sequence[Metric], grouping: Grouping, cells: pl.DataFrame) -> pl.DataFrame:

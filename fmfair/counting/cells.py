@@ -53,6 +53,11 @@ class Counted:
         """Counts have no weights."""
         return False
 
+    @property
+    def clustered(self) -> bool:
+        """Counts know no patients."""
+        return False
+
     @cached_property
     def seen(self) -> pl.DataFrame:
         """Columns `by` and of group codes of all groups, also those without rows."""

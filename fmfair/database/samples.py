@@ -40,6 +40,7 @@ class StoredSamples:
         scale: How the scores were read; None when there are only decisions.
         weighted: Whether weights were given.
         decided: Whether decisions were given.
+        clustered: Whether patients were told apart.
     """
 
     by: pl.DataFrame
@@ -49,6 +50,7 @@ class StoredSamples:
     scale: ScoreScale | None
     weighted: bool
     decided: bool
+    clustered: bool = False
 
     @property
     def n(self) -> int:
@@ -94,7 +96,14 @@ def stored_samples(table: Table) -> StoredSamples:
         note_constant(facts.filter(pl.col("rows") > 0).select("by", "low", "high"), by, notes)
     note_missing_groups(facts, attributes, options, notes, Tally(facts["rows"]))
     return StoredSamples(
-        by, attributes, seen, facts["rows"], scale, weighted=weight is not None, decided=len(parts[0].judged) > 1
+        by,
+        attributes,
+        seen,
+        facts["rows"],
+        scale,
+        weighted=weight is not None,
+        decided=len(parts[0].judged) > 1,
+        clustered=columns.cluster is not None,
     )
 
 

@@ -1,0 +1,230 @@
+"""Intervals: the limits between which the true value of a metric is likely to lie, in closed form.
+
+Which form a metric has stands in its registry entry; the arithmetic is in `fmfair.statistics`. What a value rests on is
+in the columns of `fmfair.spread`. A value that rests on too little for any form has no interval, and a note says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+
+from fmfair.metrics.metric import IntervalKind, Metric
+from fmfair.spread import FACTS
+from fmfair.statistics.auc import AucMethod, auc_clustered, auc_default
+from fmfair.statistics.interval import FloatArray, Interval
+from fmfair.statistics.means import mean_interval
+from fmfair.statistics.precision import average_precision_interval
+from fmfair.statistics.proportions import effective_size, wilson, wilson_clustered
+from fmfair.statistics.quantiles import normal_critical
+
+# The columns that intervals add to a value.
+COLUMNS = ("ci_low", "ci_high", "ci_method", "ci_note", "mark")
+
+# Below these counts of what carries a value it is marked; what is called `counts only` is shown as counts in print.
+MARKS: Mapping[int, str] = {10: "counts only", 20: "very imprecise", 100: "imprecise"}
+
+NO_CLOSED_FORM = "no closed form; a bootstrap gives it"
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """What keeps rows from counting alike.
+
+    Attributes:
+        clustered: Rows belong to patients.
+        weighted: Rows have weights.
+    """
+
+    clustered: bool = False
+    weighted: bool = False
+
+    @property
+    def rows_count_alike(self) -> bool:
+        """Whether every row is one independent sample."""
+        return not (self.clustered or self.weighted)
+
+    @property
+    def unit(self) -> str:
+        """What varies as a whole."""
+        return "patient" if self.clustered else "row"
+
+
+class Values:
+    """Values of one metric with what they rest on, as arrays."""
+
+    def __init__(self, rows: pl.DataFrame) -> None:
+        self._rows = rows
+
+    def __getitem__(self, column: str) -> FloatArray:
+        """A column as floats, NaN where it is missing."""
+        values: FloatArray = self._rows[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        return values
+
+
+Limits = tuple[FloatArray, FloatArray, NDArray[np.str_]]
+
+
+def limits(rows: pl.DataFrame, metric: Metric, level: ArrayLike, dependence: Dependence) -> Limits:
+    """The limits of values of one metric.
+
+    Args:
+        rows: Columns `value`, `n`, `denominator` and `FACTS`.
+        metric: The metric.
+        level: Confidence level, one for all or one for each row.
+        dependence: What keeps rows from counting alike.
+
+    Returns:
+        Low, high and the name of the method; NaN and an empty name where there is no interval.
+    """
+    if metric.interval is None:
+        nothing = np.full(rows.height, np.nan)
+        return nothing, nothing, np.full(rows.height, "")
+    low, high, method = _FORMS[metric.interval](Values(rows), metric, level, dependence)
+    return low, high, np.where(np.isnan(low), "", method)
+
+
+def _auc(v: Values, _: Metric, level: ArrayLike, dependence: Dependence) -> Limits:
+    if dependence.clustered:
+        found = auc_clustered(v["value"], v["variance"], v["pos_units"], v["neg_units"], level)
+        logit = "Obuchowski, logit t"
+    else:
+        classes = v["pos_variance"], v["neg_variance"], v["pos_units"], v["neg_units"]
+        found = auc_default(v["value"], *classes, level)
+        logit = "DeLong, logit t"
+    names = {
+        AucMethod.UNDEFINED: "",
+        AucMethod.LOGIT_T: logit,
+        AucMethod.UNION: f"{logit} and Newcombe 5",
+        AucMethod.NEWCOMBE5: "Newcombe 5",
+    }
+    return found.low, found.high, np.array([names[m] for m in sorted(names)])[found.method]
+
+
+def _average_precision(v: Values, _: Metric, level: ArrayLike, dependence: Dependence) -> Limits:
+    del dependence  # the variance and the units are those of patients already
+    found = average_precision_interval(v["value"], v["variance"], v["pos_units"], level)
+    return _with_method(found, "influence, logit t")
+
+
+def _proportion(v: Values, _: Metric, level: ArrayLike, dependence: Dependence) -> Limits:
+    if dependence.rows_count_alike:
+        successes = np.round(v["value"] * v["denominator"])
+        return _with_method(wilson(successes, v["denominator"], quantile=normal_critical(level)), "Wilson")
+    return _on_effective_size(v, v["denominator"], level)
+
+
+def _ratio(v: Values, _: Metric, level: ArrayLike, dependence: Dependence) -> Limits:
+    """Such as F1, which is no proportion of rows: Wilson's form on the size that its variance gives."""
+    return _on_effective_size(v, v["units"] if dependence.rows_count_alike else v["n"], level)
+
+
+def _on_effective_size(v: Values, most: FloatArray, level: ArrayLike) -> Limits:
+    size = effective_size(v["value"], v["variance"], most, v["same"], weight=v["same"])
+    return _with_method(wilson_clustered(v["value"], size, v["units"], level), "Wilson, effective size")
+
+
+def _mean(v: Values, metric: Metric, level: ArrayLike, dependence: Dependence) -> Limits:
+    found = mean_interval(v["value"], v["variance"], v["units"], level, low=metric.low, high=metric.high)
+    return _with_method(found, "t, patients" if dependence.clustered else "t")
+
+
+def _with_method(found: Interval, method: str) -> Limits:
+    return found.low, found.high, np.full(found.low.shape, method)
+
+
+_FORMS: Mapping[IntervalKind, Callable[[Values, Metric, ArrayLike, Dependence], Limits]] = {
+    "auc": _auc,
+    "average_precision": _average_precision,
+    "proportion": _proportion,
+    "ratio": _ratio,
+    "mean": _mean,
+}
+
+
+def with_intervals(long: pl.DataFrame, metrics: Sequence[Metric], level: float, dependence: Dependence) -> pl.DataFrame:
+    """The long table with `COLUMNS` beside every value.
+
+    Args:
+        long: Values with `FACTS`; `order` is the position of the metric.
+        metrics: The metrics behind `order`.
+        level: Confidence level.
+        dependence: What keeps rows from counting alike.
+    """
+    order = long["order"].to_numpy()
+    low, high = np.full(long.height, np.nan), np.full(long.height, np.nan)
+    method, note = np.full(long.height, "", dtype=object), np.full(long.height, "", dtype=object)
+    needed = long.select("value", "n", "n_pos", "denominator", *FACTS)
+    for position, metric in enumerate(metrics):
+        at = np.flatnonzero(order == position)
+        rows = needed[at]
+        low[at], high[at], method[at] = limits(rows, metric, level, dependence)
+        note[at] = _notes(rows, metric, dependence)
+    texts = {"ci_method": method, "ci_note": note}
+    return long.with_columns(
+        pl.Series("ci_low", low).fill_nan(None),
+        pl.Series("ci_high", high).fill_nan(None),
+        *(pl.Series(name, text, dtype=pl.String).replace("", None) for name, text in texts.items()),
+        marks(metrics).alias("mark"),
+    )
+
+
+def _notes(rows: pl.DataFrame, metric: Metric, dependence: Dependence) -> NDArray[np.object_]:
+    """Why there is no interval, or what it rests on that makes it doubtful; empty where neither."""
+    if metric.family == "count":
+        return np.full(rows.height, "", dtype=object)
+    if metric.interval is None:
+        return np.where(np.isnan(Values(rows)["value"]), "", NO_CLOSED_FORM).astype(object)
+    v = Values(rows)
+    one = f"one {dependence.unit} only"
+    few = f"few {dependence.unit}s"
+    with np.errstate(invalid="ignore"):
+        cases = {
+            "": np.isnan(v["value"]),
+            one: v["units"] < 2,
+            "no spread: the values are all alike": (v["variance"] == 0) & (metric.interval == "mean"),
+            "no spread between rows; interval from the counts alone": (v["variance"] == 0)
+            & (metric.interval in ("auc", "average_precision")),
+            **_too_few(v, metric, few, dependence),
+        }
+    return np.select(list(cases.values()), list(cases), default="").astype(object)
+
+
+def _too_few(v: Values, metric: Metric, few: str, dependence: Dependence) -> dict[str, NDArray[np.bool_]]:
+    """From where on a form covers as it should in simulations; what lies below is named."""
+    negatives = v["n"] - v["n_pos"]
+    smaller = np.fmin(v["pos_units"], v["neg_units"])
+    if metric.interval == "auc":
+        limit = 15 if dependence.clustered else 5
+        return {f"{few} of the smaller class; wide": smaller < limit}
+    if metric.interval == "average_precision":
+        return {f"{few} with positives; the value itself is biased upward": v["pos_units"] < 30}
+    if metric.interval == "mean" and metric.family == "calibration":
+        skewed = (np.fmin(v["n_pos"], negatives) < 10) | (v["units"] < 100)
+        return {f"{few}; the interval may be too short": skewed}
+    if metric.interval == "mean":
+        return {f"{few}; the interval may be too short": v["units"] < 30}
+    return {}
+
+
+def carrier(metric: Metric) -> pl.Expr:
+    """The count that carries a value: a metric of both classes is as uncertain as the rarer of them is rare."""
+    n_pos, n_neg = pl.col("n_pos"), pl.col("n") - pl.col("n_pos")
+    both = metric.family in ("ranking", "fitted") or metric.name in ("balanced_accuracy", "mcc")
+    return pl.min_horizontal(n_pos, n_neg) if both else pl.col("denominator")
+
+
+def marks(metrics: Sequence[Metric]) -> pl.Expr:
+    """How imprecise a value is, by the count that carries it; NULL from 100 on and for counts."""
+    carried = pl.lit(None, pl.Int64)
+    for position, metric in enumerate(metrics):
+        if metric.family != "count":
+            carried = pl.when(pl.col("order") == position).then(carrier(metric)).otherwise(carried)
+    mark = pl.lit(None, pl.String)
+    for most, text in sorted(MARKS.items(), reverse=True):
+        mark = pl.when(carried < most).then(pl.lit(text)).otherwise(mark)
+    return pl.when(pl.col("value").is_not_null()).then(mark)

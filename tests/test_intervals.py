@@ -1,0 +1,136 @@
+"""Intervals of group values: worked values, and what must hold on any table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fmfair
+from fmfair.metrics.registry import REGISTRY
+from tests.statistics_data import GROUP, PATIENT, S1, W, Y
+
+T = pl.DataFrame({"y": Y, "s1": S1, "group": list(GROUP), "patient": PATIENT, "w": W})
+
+
+def values(frame: pl.DataFrame, **given: Any) -> dict[tuple[str, str], dict[str, Any]]:
+    report = fmfair.evaluate(frame, by=[], ci=0.95, **given)
+    rows = pl.concat([report.groups, report.overall.with_columns(group=pl.lit("all"))], how="diagonal")
+    return {(row["metric"], row["group"]): row for row in rows.iter_rows(named=True)}
+
+
+@pytest.fixture(scope="module")
+def of_rows() -> dict[tuple[str, str], dict[str, Any]]:
+    return values(T, y_true="y", y_score="s1", attributes="group")
+
+
+@pytest.fixture(scope="module")
+def of_patients() -> dict[tuple[str, str], dict[str, Any]]:
+    return values(T, y_true="y", y_score="s1", attributes="group", cluster="patient")
+
+
+@pytest.mark.parametrize(
+    ("metric", "group", "low", "high"),
+    [
+        ("auc", "A", 0.431800033585, 0.996913362141),
+        ("auc", "all", 0.61109964074, 0.947736377045),
+        ("average_precision", "all", 0.478980570684, 0.949287954742),
+        ("average_precision", "C", 0.179266826977, 0.975613253696),
+        ("tpr", "A", 0.375534629763, 0.963775891368),
+        ("tpr", "B", 0.150038989152, 0.849961010848),
+        ("tpr", "C", 0.436497177814, 0.969946630252),
+        ("brier", "A", 0.00603968959567, 0.226960310404),
+    ],
+)
+def test_worked_values_of_rows(of_rows: Any, metric: str, group: str, low: float, high: float) -> None:
+    row = of_rows[metric, group]
+    assert (row["ci_low"], row["ci_high"]) == (pytest.approx(low, abs=1e-9), pytest.approx(high, abs=1e-9))
+
+
+@pytest.mark.parametrize(
+    ("metric", "group", "low", "high"),
+    [
+        ("accuracy", "all", 0.571409282527, 0.890080616964),
+        ("accuracy", "A", 0.374955481225, 0.963862038655),
+        ("accuracy", "C", 0.32765003497, 0.970442700843),
+    ],
+)
+def test_worked_values_of_patients(of_patients: Any, metric: str, group: str, low: float, high: float) -> None:
+    row = of_patients[metric, group]
+    assert (row["ci_low"], row["ci_high"]) == (pytest.approx(low, abs=1e-9), pytest.approx(high, abs=1e-9))
+    assert row["ci_method"] == "Wilson, effective size"
+
+
+def test_an_auc_of_patients_is_the_union_of_both_forms(of_patients: Any) -> None:
+    row = of_patients["auc", "all"]
+    assert row["ci_high"] == pytest.approx(0.948000224003, abs=1e-9)  # Obuchowski's, the higher
+    assert row["ci_low"] < 0.609829914377  # Newcombe's on 11 and 10 patients, the lower
+    assert row["ci_method"] == "Obuchowski, logit t and Newcombe 5"
+
+
+def test_marks_count_what_carries_the_value(of_rows: Any) -> None:
+    assert of_rows["auc", "A"]["mark"] == "counts only"
+    assert of_rows["accuracy", "A"]["mark"] == "very imprecise"
+    assert of_rows["auc", "all"]["mark"] == "very imprecise"  # 15 of each class
+    assert of_rows["accuracy", "all"]["mark"] == "imprecise"
+    many = pl.concat([T] * 10)
+    assert values(many, y_true="y", y_score="s1", attributes="group")["accuracy", "A"]["mark"] is None
+
+
+def test_what_has_no_closed_form_says_so(of_rows: Any) -> None:
+    row = of_rows["ece", "all"]
+    assert (row["ci_low"], row["ci_method"], row["ci_note"]) == (None, None, "no closed form; a bootstrap gives it")
+
+
+def test_without_a_level_there_are_no_columns() -> None:
+    report = fmfair.evaluate(T, y_true="y", y_score="s1", attributes="group", by=[], ci=None)
+    assert "ci_low" not in report.groups.columns
+
+
+def test_means_of_segmentation() -> None:
+    frame = pl.DataFrame({"dice": [0.9, 0.7, 0.8, None, 1.0, 1.0], "site": ["x", "x", "x", "x", "z", "z"]})
+    rows = fmfair.evaluate_segmentation(frame, attributes="site", ci=0.95).groups
+    x, z = rows.iter_rows(named=True)
+    reach = 4.302652729911275 * 0.1 / 3**0.5
+    assert (x["ci_low"], x["ci_high"]) == (pytest.approx(0.8 - reach), 1.0)
+    assert (z["ci_low"], z["ci_note"]) == (None, "no spread: the values are all alike")
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> pl.DataFrame:
+    n = draw(st.integers(1, 40))
+    column = {
+        "label": draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)),
+        "prob": [k / 10 for k in draw(st.lists(st.integers(0, 10), min_size=n, max_size=n))],
+        "group": draw(st.lists(st.sampled_from("abc"), min_size=n, max_size=n)),
+        "patient": draw(st.lists(st.integers(0, 6), min_size=n, max_size=n)),
+        "w": draw(st.lists(st.sampled_from((0.25, 1.0, 3.0)), min_size=n, max_size=n)),
+    }
+    return pl.DataFrame(column)
+
+
+@settings(max_examples=60)
+@given(frame=tables(), clustered=st.booleans(), weighted=st.booleans(), level=st.sampled_from((0.8, 0.95, 0.999)))
+def test_intervals_of_any_table(frame: pl.DataFrame, clustered: bool, weighted: bool, level: float) -> None:
+    given: dict[str, Any] = {"cluster": "patient"} if clustered else {}
+    if weighted:
+        given["weight"] = "w"
+    report = fmfair.evaluate(
+        frame, y_true="label", y_score="prob", attributes="group", by=[], metrics="all", ci=level, **given
+    )
+    for row in pl.concat([report.groups, report.overall], how="diagonal").iter_rows(named=True):
+        metric, low, high = REGISTRY[row["metric"]], row["ci_low"], row["ci_high"]
+        assert (low is None) == (high is None) == (row["ci_method"] is None)
+        if row["value"] is None:
+            assert low is None
+            continue
+        if low is None:
+            assert row["ci_note"] is not None or metric.family == "count"
+            continue
+        assert low <= row["value"] <= high
+        assert low < high
+        assert metric.low is None or low >= metric.low
+        assert metric.high is None or high <= metric.high
