@@ -123,9 +123,15 @@ COUNTS = (
     Case(
         "fmfair.counts, 10M rows",
         Job("counts", _table(10 * MILLION, float32=False)),
-        "reading the file",
+        "reading the columns",
         _floor("read"),
         12,
+    ),
+    Case(
+        "fmfair.counts, 10M rows, first call",
+        Job("counts", _table(10 * MILLION, float32=False), {}, 1),
+        "reading the columns, first call",
+        _floor("read", repeats=1),
     ),
 )
 LARGE = (

@@ -141,7 +141,7 @@ def argsort(path: Path, *, warm: bool) -> Callable[[], object]:
 
 
 def read(path: Path, *, warm: bool) -> Callable[[], object]:
-    """A floor: the needed columns from the file into memory."""
+    """A floor: the needed columns into memory, by `pl.read_parquet` from a file that the system holds in its cache."""
     return lambda: _read(path, (*SAMPLES, *ATTRIBUTES), warm=warm)
 
 

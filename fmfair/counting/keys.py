@@ -24,8 +24,8 @@ from fmfair.tally import Tally
 
 # An attribute with more groups, as far as its size is known, is looked at as a whole before anything is counted by it.
 SUSPICIOUS = 2_000
-# Attributes are counted together, and added up later, while they have no more combinations than this. With more groups
-# than a few times 4000 bins Polars sets partial counts aside, and its memory grows with the rows.
+# Attributes are counted together, and added up later, while they have no more combinations than this: the sums of more
+# times 4000 bins do not stay in a processor's cache. Where Polars groups, its memory would grow with the rows.
 TOGETHER = 12
 
 
