@@ -110,10 +110,12 @@ def _comparable(groups: pl.DataFrame, whole: pl.DataFrame) -> pl.DataFrame:
     start = _run_starts(_places(groups))
     firsts = groups.select(pl.col(PLACE).gather(start))
     found = firsts.join(whole, on=PLACE, how="left", nulls_equal=True, maintain_order="left")
-    run = np.repeat(np.arange(len(start), dtype=np.uint32), np.diff(start, append=groups.height))
+    known, length = found["comparison"].is_not_null().to_numpy(), np.diff(start, append=groups.height)
+    run = np.repeat(np.flatnonzero(known), length[known])
     rows = groups.select("value", usable=pl.when("in_gaps").then("value")).with_row_index("row")
+    rows = rows.filter(pl.Series(np.repeat(known, length), dtype=pl.Boolean))
     rows = rows.with_columns(found[c].gather(run) for c in ("comparison", "overall"))
-    return rows.filter(pl.col("comparison").is_not_null()).with_columns(pl.col("comparison").set_sorted())
+    return rows.with_columns(pl.col("comparison").set_sorted())
 
 
 def _spread(rows: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
