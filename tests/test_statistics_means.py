@@ -74,6 +74,7 @@ def test_what_is_not_known_has_no_interval() -> None:
         welch_df([0.0, NAN, 0.1, 0.1], [5, 5, 1, 5], [0.0, 0.1, 0.1, 0.1], [5, 5, 5, NAN]), [NAN] * 4
     )
     assert np.isnan(welch_difference(0.1, 0.0, 5, 0.1, 0.0, 5).low)
+    assert np.isnan(mean_interval([0.5, math.inf, 0.5], [math.inf, 0.1, 0.1], 5, [0.0, 0.5, 1.0]).low).all()
     assert mean_interval([], [], []).low.shape == (0,)
 
 

@@ -197,6 +197,6 @@ def auc_wald(auc: ArrayLike, variance: ArrayLike, level: ArrayLike = 0.95) -> In
         0.687233 0.997211
     """
     a, v = floats(auc, variance)
-    defined = (a >= 0) & (a <= 1) & (v > ZERO_VARIANCE)
+    defined = (a >= 0) & (a <= 1) & (v > ZERO_VARIANCE) & np.isfinite(v)
     reach = normal_critical(level) * np.sqrt(np.where(defined, v, np.nan))
     return where_defined(defined, np.maximum(a - reach, 0.0), np.minimum(a + reach, 1.0))

@@ -38,7 +38,7 @@ def mean_interval(
     """
     value, v = floats(mean, variance)
     with np.errstate(over="ignore", under="ignore"):
-        defined = np.isfinite(value) & (v > ZERO_VARIANCE * value * value)
+        defined = np.isfinite(value) & np.isfinite(v) & (v > ZERO_VARIANCE * value * value)
     reach = t_critical(level, np.asarray(units, dtype=np.float64) - 1) * np.sqrt(np.where(defined, v, np.nan))
     below, above = value - reach, value + reach
     below = below if low is None else np.maximum(below, low)

@@ -29,16 +29,22 @@ def wilson(successes: ArrayLike, n: ArrayLike, *, quantile: ArrayLike) -> Interv
         >>> print(low.round(4), high.round(4))
         [0.2553 0.    ] [0.3662 0.1611]
     """
-    x, size, z = floats(successes, n, quantile)
-    defined = (size > 0) & np.isfinite(size) & (x >= 0) & (x <= size) & (z >= 0)
+    x, size = floats(successes, n)
     with np.errstate(all="ignore"):
-        hits, misses = x / size, (size - x) / size
+        return _score_limits(x / size, (size - x) / size, size, quantile)
+
+
+def _score_limits(hits: FloatArray, misses: FloatArray, n: FloatArray, quantile: ArrayLike) -> Interval:
+    """Wilson's limits from the shares of successes and failures."""
+    p, q, size, z = floats(hits, misses, n, quantile)
+    defined = (size > 0) & np.isfinite(size) & (p >= 0) & (q >= 0) & (z >= 0)
+    with np.errstate(all="ignore"):
         added = np.minimum(z, 1e100) ** 2 / size
-        reach = added / 2 + np.sqrt(added) * np.sqrt(hits * misses + added / 4)
+        reach = added / 2 + np.sqrt(added) * np.sqrt(p * q + added / 4)
         # The product of the roots gives the smaller one without a difference of nearly equal numbers.
-        low = np.where(hits > 0, hits * (hits / (hits + reach)), 0.0)
-        high = 1 - np.where(misses > 0, misses * (misses / (misses + reach)), 0.0)
-    return where_defined(defined, np.minimum(low, hits), np.maximum(high, hits))
+        low = np.where(p > 0, p * (p / (p + reach)), 0.0)
+        high = 1 - np.where(q > 0, q * (q / (q + reach)), 0.0)
+    return where_defined(defined, np.minimum(low, p), np.maximum(high, p))
 
 
 def effective_size(
@@ -66,8 +72,8 @@ def effective_size(
     """
     p_, v, rows, squares, total = floats(p, variance, n, sum_of_squares, n if weight is None else weight)
     spread = p_ * (1 - p_)
-    alike = (v >= 0) & (v * rows <= _ALL_ALIKE * spread)
     with np.errstate(all="ignore"):
+        alike = (v >= 0) & (v * rows <= _ALL_ALIKE * spread)
         size = np.minimum(rows, np.where(alike, total * (total / squares), spread / v))
     return np.where((rows > 0) & (v >= 0) & (spread >= 0) & (size > 0), size, np.nan)
 
@@ -90,4 +96,4 @@ def wilson_clustered(p: ArrayLike, n_eff: ArrayLike, units: ArrayLike, level: Ar
         0.374955 0.963862
     """
     p_, size = floats(p, n_eff)
-    return wilson(p_ * size, size, quantile=t_critical(level, np.asarray(units, dtype=np.float64) - 1))
+    return _score_limits(p_, 1 - p_, size, t_critical(level, np.asarray(units, dtype=np.float64) - 1))
