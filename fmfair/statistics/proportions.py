@@ -75,7 +75,7 @@ def effective_size(
     with np.errstate(all="ignore"):
         alike = (v >= 0) & (v * rows <= _ALL_ALIKE * spread)
         size = np.minimum(rows, np.where(alike, total * (total / squares), spread / v))
-    return np.where((rows > 0) & (v >= 0) & (spread >= 0) & (size > 0), size, np.nan)
+    return np.where((rows > 0) & (v >= 0) & (spread >= 0) & (size > 0) & np.isfinite(size), size, np.nan)
 
 
 def wilson_clustered(p: ArrayLike, n_eff: ArrayLike, units: ArrayLike, level: ArrayLike = 0.95) -> Interval:
