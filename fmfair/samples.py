@@ -9,7 +9,7 @@ table, so that no name of theirs can clash with one of these.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -163,17 +163,25 @@ def unit_column(table: pl.DataFrame, cluster: str | None) -> list[pl.Series]:
     if cluster is None:
         return []
     values = table[cluster]
-    if values.dtype.is_nested() or values.dtype == pl.Object:
-        raise FmfairError(
-            f"cluster: column {cluster!r} has the type {values.dtype}; a patient must be a number, text or date"
-        )
+    check_unit_type(values.dtype, cluster)
     missing = values.is_null() | (values.is_nan() if values.dtype.is_float() else False)
-    if missing.any():
-        raise FmfairError(
-            f"cluster: column {cluster!r} has {plural(int(missing.sum()), 'missing value')} "
-            f"({rows_at(missing.arg_true().to_list())}); say whose rows these are, or leave them out"
-        )
+    refuse_missing_units(cluster, int(missing.sum()), lambda: rows_at(missing.arg_true().to_list()))
     return [(values.rank("dense") - 1).cast(pl.UInt32).alias("unit")]
+
+
+def check_unit_type(dtype: pl.DataType, cluster: str) -> None:
+    """Raises where the column of patients has a type that cannot be told apart."""
+    if dtype.is_nested() or dtype == pl.Object:
+        raise FmfairError(f"cluster: column {cluster!r} has the type {dtype}; a patient must be a number, text or date")
+
+
+def refuse_missing_units(cluster: str, missing: int, where: Callable[[], str]) -> None:
+    """Raises where patients are missing."""
+    if missing:
+        raise FmfairError(
+            f"cluster: column {cluster!r} has {plural(missing, 'missing value')} ({where()}); say whose rows these "
+            "are, or leave them out"
+        )
 
 
 def _profiles(context: pl.DataFrame, by: pl.DataFrame, attributes: Sequence[Attribute]) -> Profiles:

@@ -102,7 +102,8 @@ FROM intervals AS i
 INNER JOIN grids AS g ON i."by" = g."by"
 WHERE NOT g.one_cut;
 
-CREATE OR REPLACE TEMP TABLE confusion AS
+-- Every row with the interval that it is in: it lies below the cuts of a higher position.
+CREATE OR REPLACE TEMP VIEW cut_rows AS
 WITH places AS (
     SELECT DISTINCT
         m.profile,
@@ -119,40 +120,42 @@ located AS (
         s.y,
         s.prob,
         s.weight,
+        s.unit,
         p."by",
         step_of(s.prob, p.low, p.high, p.scale) AS step
     FROM samples AS s
     INNER JOIN places AS p ON s.profile = p.profile AND NOT p.one_cut
-),
+)
 
-placed AS (
-    SELECT
-        s.profile,
-        s.y,
-        s.weight,
-        (s.prob >= p.low)::INTEGER AS position
-    FROM samples AS s
-    INNER JOIN places AS p ON s.profile = p.profile AND p.one_cut
-    UNION ALL
-    SELECT
-        r.profile,
-        r.y,
-        r.weight,
-        i.position
-    FROM located AS r
-    INNER JOIN steps AS i
-        ON
-            r."by" = i."by" AND r.step = i.step AND r.prob >= i.place AND r.prob < i.next_place
-),
+SELECT
+    s.profile,
+    s.y,
+    s.weight,
+    s.unit,
+    (s.prob >= p.low)::INTEGER AS position
+FROM samples AS s
+INNER JOIN places AS p ON s.profile = p.profile AND p.one_cut
+UNION ALL
+SELECT
+    r.profile,
+    r.y,
+    r.weight,
+    r.unit,
+    i.position
+FROM located AS r
+INNER JOIN steps AS i
+    ON
+        r."by" = i."by" AND r.step = i.step AND r.prob >= i.place AND r.prob < i.next_place;
 
-sums AS (
+CREATE OR REPLACE TEMP TABLE confusion AS
+WITH sums AS (
     SELECT
         profile,
         position,
         fsum(y * weight) AS pos,
         fsum((1 - y) * weight) AS neg,
         count(*) AS n
-    FROM placed
+    FROM cut_rows
     GROUP BY profile, position
 ),
 

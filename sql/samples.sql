@@ -4,8 +4,8 @@
 --     score_type   auto, probability, logit or rank
 --     conventions  standard or fairmedfm
 -- Makes
---     samples(profile, y, score, prob, logit, loss, pred, weight): a view as all files read it;
---         score is what is ranked, prob what is cut and calibrated, loss the cross-entropy.
+--     samples(profile, y, score, prob, logit, loss, pred, weight, unit): a view as all files read
+--         it; score is what is ranked, prob what is cut and calibrated, loss the cross-entropy.
 --     input_groups(attribute, name, n, weight): every group of the input and its rows.
 --     variables: strict, smoothed_f1, ece_on_group_range, weighted, scored, decided, probability
 --
@@ -206,7 +206,8 @@ SELECT
         ELSE 0 - greatest(ln(greatest(CASE WHEN y = 1 THEN prob ELSE 1 - prob END, 1e-300)), -100)
     END AS loss,
     NULL::TINYINT AS pred,
-    weight
+    weight,
+    NULL::INTEGER AS unit
 FROM scaled;
 
 SET VARIABLE strict = (SELECT published FROM input_facts);

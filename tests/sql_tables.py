@@ -153,6 +153,7 @@ SAMPLES: tuple[tuple[str, str, Any, Any], ...] = (
     ("loss", "bce", pl.Float64, None),
     ("pred", "pred", pl.Int8, None),
     ("weight", "weight", pl.Float64, 1.0),
+    ("unit", "unit", pl.Int32, None),
 )
 WANTED = {"t": pl.Int32, "rule": pl.String, "by": pl.Int32, "threshold": pl.Float64}
 

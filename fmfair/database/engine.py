@@ -16,6 +16,7 @@ from fmfair.metrics.to_sql import requested_table
 from fmfair.notes import Notes
 from fmfair.options import Options, Threshold, as_number
 from fmfair.said import note_one_sided, wanted_thresholds
+from fmfair.spread import with_spread
 from fmfair.thresholds import FIXED, per_by_key
 
 # The files that measure, in order; those of the second line are run for two groupings at a time.
@@ -67,11 +68,35 @@ class DatabaseEngine:
         for name in _LAST:
             self.database.script(name)
         whole = cells.filter(pl.col("grouping") == groupings.index(Grouping())).select("cell")
-        confusion = self.database.fetch("FROM confusion ORDER BY cell, t").join(whole, on="cell", how="semi")
-        note_one_sided(confusion, self.samples.by.height, self.notes)
+        confusion = self.database.fetch("FROM confusion ORDER BY cell, t")
+        note_one_sided(confusion.join(whole, on="cell", how="semi"), self.samples.by.height, self.notes)
         found = self.database.fetch("FROM measured ORDER BY cell, position, t")
         found = found.join(cells, on="cell", how="left", maintain_order="left")
-        return found.select(pl.col(ours).cast(dtype).alias(name) for name, (ours, dtype) in _LONG.items())
+        long = found.select(pl.col(ours).cast(dtype).alias(name) for name, (ours, dtype) in _LONG.items())
+        return long if self.options.ci is None else self._with_spread(long, confusion, cells)
+
+    def _with_spread(self, long: pl.DataFrame, confusion: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+        """The long table with what is known of the spread of every value."""
+        groupings = cells["grouping"].n_unique()
+        self.database.script("units")
+        self._collect("spread", "varied", groupings)
+        if self.samples.weighted or self.samples.clustered:
+            self._collect("moments", "moments", groupings)
+            confusion = confusion.join(self.database.fetch("FROM moments"), on=["cell", "t"], how="left")
+        metric = pl.DataFrame({"metric": [m.name for m in self.options.metrics]}).with_row_index("position")
+        varied = self.database.fetch("FROM varied").with_columns(pl.col("position").cast(pl.UInt32))
+        spread = varied.join(metric, on="position").with_columns(same=pl.lit(None, pl.Float64))
+        place = cells.select(
+            "cell", pl.col("grouping").cast(pl.UInt32).alias("grouping"), pl.col("local").cast(pl.UInt64).alias("local")
+        )
+        spread, confusion = (
+            table.with_columns(pl.col("cell").cast(pl.Int32))
+            .join(place, on="cell")
+            .drop("cell")
+            .rename({"local": "cell"})
+            for table in (spread, confusion)
+        )
+        return with_spread(long, spread, confusion, self.options.metrics)
 
     def compare(
         self, groups: pl.DataFrame, overall: pl.DataFrame, metrics: Sequence[Metric], least_for_worst: int = 1
@@ -126,6 +151,7 @@ class DatabaseEngine:
                 "scored": scale is not None,
                 "probability": scale is not None and scale.is_probability,
                 "decided": self.samples.decided,
+                "clustered": self.samples.clustered,
                 "groupings": None,
             }
         )

@@ -19,6 +19,7 @@ from fmfair.notes import Notes
 from fmfair.options import Options
 from fmfair.outcomes import check_weights_taken, decisions, label_column, refuse_weights
 from fmfair.roles import Columns
+from fmfair.samples import check_unit_type, refuse_missing_units
 from fmfair.scores import class_position
 
 
@@ -159,6 +160,22 @@ def check_weights(table: Table, profiles: Levels) -> pl.Series | None:
         f"ON {profiles.matches('source')} GROUP BY ALL ORDER BY id"
     )
     return largest["weight"]
+
+
+def check_units(table: Table) -> None:
+    """Looks at the column of patients, where there is one.
+
+    Raises:
+        FmfairError: A patient is missing, or the column has a type that cannot be told apart.
+    """
+    name = table.columns.cluster
+    if name is None:
+        return
+    dtype, unit = table.schema[name], f"source.{table.names[name]}"
+    check_unit_type(dtype, name)
+    missing = f"{unit} IS NULL" + (f" OR isnan({unit})" if dtype.is_float() else "")
+    count = table.database.fetch(f"SELECT count(*) FILTER ({missing}) FROM source").item()
+    refuse_missing_units(name, int(count), lambda: rows_at(first_rows(table.database, "source", missing)))
 
 
 def first_rows(database: Database, tables: str, condition: str) -> list[int]:

@@ -14,7 +14,7 @@ import polars.selectors as cs
 from fmfair.attributes import Attribute, check_bins, encode
 from fmfair.database.binned import coded
 from fmfair.database.levels import Levels, check_each
-from fmfair.database.outcomes import Table, check_weights, read_parts
+from fmfair.database.outcomes import Table, check_units, check_weights, read_parts
 from fmfair.database.stored import Rows, finite_rows, score_samples, store
 from fmfair.errors import FmfairError, Problems
 from fmfair.notes import Notes
@@ -82,6 +82,7 @@ def stored_samples(table: Table) -> StoredSamples:
         _check_repeats(table)
     attributes, codes = _encoded(profiles, columns.attributes, numbers_coded, options, notes)
     seen = pl.DataFrame([numbers, *codes])
+    check_units(table)
     weight = check_weights(table, profiles)
     parts = read_parts(table)
     rows = Rows(table, parts, profiles)

@@ -34,6 +34,11 @@ class Rows:
         name = self.table.columns.weight
         return self.table.double(name, "weight") if name else "1e0"
 
+    @property
+    def clustered(self) -> bool:
+        """Whether it matters whose rows these are."""
+        return self.table.columns.cluster is not None and self.table.options.ci is not None
+
     def joined(self, part: Part) -> str:
         """The source with its profiles and what an outcome's labels and decisions are."""
         tables = [self.profiles, *part.judged]
@@ -57,20 +62,31 @@ def store(rows: Rows) -> None:
     """Make the table `stored` of the rows with a label and a weight.
 
     Columns `profile` (the profiles of a second pair follow those of the first), `y`, `s0`, ..., `given_logit`,
-    `pred`, `weight`.
+    `pred`, `weight`, `unit`.
     """
+    unit, units = _numbered_units(rows) if rows.clustered else ([], "")
     for i, part in enumerate(rows.parts):
         values = [f"{expression} AS {name}" for name, expression in part.numbers.items()]
         pred = [f"CAST({levels.table}.pred AS TINYINT) AS pred" for levels in part.judged[1:]]
         profile = f"CAST({rows.profiles.table}.id + {i * rows.profiles.frame.height} AS INTEGER) AS profile"
         label = f"CAST({part.judged[0].table}.y AS TINYINT) AS y"
         query = (
-            f"SELECT {', '.join([profile, label, *values, *pred, f'{rows.weight} AS weight'])} "
-            f"FROM {rows.joined(part)} WHERE {rows.counted(part)}"
+            f"SELECT {', '.join([profile, label, *values, *pred, f'{rows.weight} AS weight', *unit])} "
+            f"FROM {rows.joined(part)}{units} WHERE {rows.counted(part)}"
         )
         rows.table.database.run(
             f"INSERT INTO stored {query}" if i else f"CREATE OR REPLACE TEMP TABLE stored AS {query}"
         )
+
+
+def _numbered_units(rows: Rows) -> tuple[list[str], str]:
+    """Number the patients; the column of a row's number, and the join that finds it."""
+    name = rows.table.names[str(rows.table.columns.cluster)]
+    rows.table.database.run(
+        "CREATE OR REPLACE TEMP TABLE patients AS SELECT id, CAST(row_number() OVER () - 1 AS INTEGER) AS unit "
+        f"FROM (SELECT DISTINCT {name} AS id FROM source)"
+    )
+    return ["patients.unit"], f" JOIN patients ON patients.id = source.{name}"
 
 
 def finite_rows(rows: Rows) -> None:
@@ -121,9 +137,10 @@ def score_samples(rows: Rows) -> ScoreScale | None:
     by_probability = table.options.conventions.rank_on_probability
     made = scored(list(part.numbers), part.position, scale, by_probability=by_probability)
     pred = "pred" if len(part.judged) > 1 else "CAST(NULL AS TINYINT)"
+    unit = "unit" if rows.clustered else "CAST(NULL AS INTEGER)"
     query = (
         f"SELECT profile, y, {made.score} AS score, {made.prob} AS prob, {made.logit} AS logit, {made.loss} AS loss, "
-        f"{pred} AS pred, weight FROM stored"
+        f"{pred} AS pred, weight, {unit} AS unit FROM stored"
     )
     if made.score == made.prob and made.score in part.numbers:
         database.run(f"CREATE OR REPLACE TEMP VIEW samples AS {query}")
