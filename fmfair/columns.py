@@ -95,7 +95,9 @@ OVERALL: Mapping[str, pl.DataType] = MappingProxyType(
 )
 
 # Beside `value` where intervals were asked for: between which limits the true value is likely to lie, by which method,
-# why there are none or what makes them doubtful, and how imprecise a value is that few samples carry.
+# why there are none or what makes them doubtful, and how imprecise a value is that few samples carry. Of the ECE also
+# the value that a perfectly calibrated model would show on average, the value without that bias, and the p value of
+# perfect calibration.
 INTERVALS: Mapping[str, pl.DataType] = MappingProxyType(
     {
         "ci_low": pl.Float64(),
@@ -103,6 +105,9 @@ INTERVALS: Mapping[str, pl.DataType] = MappingProxyType(
         "ci_method": pl.String(),
         "ci_note": pl.String(),
         "mark": pl.String(),
+        "expected": pl.Float64(),
+        "debiased": pl.Float64(),
+        "p_value": pl.Float64(),
     }
 )
 

@@ -22,9 +22,6 @@ from fmfair.statistics.precision import average_precision_interval
 from fmfair.statistics.proportions import effective_size, wilson, wilson_clustered
 from fmfair.statistics.quantiles import normal_critical
 
-# The columns that intervals add to a value.
-COLUMNS = ("ci_low", "ci_high", "ci_method", "ci_note", "mark")
-
 # Below these counts of what carries a value it is marked; what is called `counts only` is shown as counts in print.
 MARKS: Mapping[int, str] = {10: "counts only", 20: "very imprecise", 100: "imprecise"}
 
@@ -147,7 +144,7 @@ _FORMS: Mapping[IntervalKind, Callable[[Values, Metric, ArrayLike, Dependence], 
 
 
 def with_intervals(long: pl.DataFrame, metrics: Sequence[Metric], level: float, dependence: Dependence) -> pl.DataFrame:
-    """The long table with `COLUMNS` beside every value.
+    """The long table with the columns of `columns.INTERVALS` beside every value.
 
     Args:
         long: Values with `FACTS`; `order` is the position of the metric.
@@ -170,6 +167,8 @@ def with_intervals(long: pl.DataFrame, metrics: Sequence[Metric], level: float, 
         pl.Series("ci_high", high).fill_nan(None),
         *(pl.Series(name, text, dtype=pl.String).replace("", None) for name, text in texts.items()),
         marks(metrics).alias("mark"),
+        # Where the rows of a patient are alike, errors are larger by chance than the test supposes.
+        (pl.lit(None, pl.Float64) if dependence.clustered else pl.col("p")).alias("p_value"),
     )
 
 

@@ -14,12 +14,14 @@ import polars as pl
 
 from fmfair.blocks import Blocks, make_blocks
 from fmfair.confusion import confusion_at, confusion_of_decisions
+from fmfair.ece_chance import ECE, ece_chance
 from fmfair.fit import fit_cells
 from fmfair.groupings import Grouping
 from fmfair.metrics.bins import brier_rows
 from fmfair.metrics.blocks import CUT
 from fmfair.metrics.formula import to_expr
 from fmfair.metrics.metric import NOT_A_PROBABILITY, Metric
+from fmfair.metrics.registry import REGISTRY
 from fmfair.moments import moment_table
 from fmfair.notes import Notes
 from fmfair.options import Options, as_number
@@ -76,6 +78,8 @@ class Engine:
         probability = "bce" in self.frame.columns
         self.profiles = samples.profiles
         self._calibrated = [m for m in self.metrics if m.table == "bins" and m.aggregate and probability]
+        # Whether the error of calibration is compared with what chance would show.
+        self._chance = self.options.ci is not None and any(m.name == ECE for m in self._calibrated)
         # Without a metric that needs bins there is one table all the same, for the counts.
         numbers = sorted({m.n_bins for m in self._calibrated}) or [1]
         with ThreadPoolExecutor() as pool:
@@ -89,8 +93,8 @@ class Engine:
         frame, conventions = self.samples.frame, self.options.conventions
         few = self.profiles.table.height * n_bins * WORTH_ADDING_UP <= frame.height
         if few and not conventions.ece_on_group_range:
-            return profile_sums(frame, self.profiles, n_bins, conventions)
-        rows = binned_rows(frame, n_bins, conventions)
+            return profile_sums(frame, self.profiles, n_bins, conventions, chance=self._chance)
+        rows = binned_rows(frame, n_bins, conventions, chance=self._chance)
         return rows.with_columns(pl.Series("profile", self.profiles.of_row))
 
     @property
@@ -136,6 +140,8 @@ class Engine:
                 spreads.append(spread_of_means(self._row_values(), rows, self.frame))
             if self._cut:
                 confusions.append(confusion_at(blocks, wanted, self.thresholds(grouping)))
+        if self._chance:
+            spreads.append(ece_chance(self._tables[REGISTRY[ECE].n_bins, grouping]))
         if any(m.family == "fitted" for m in self.metrics) and "bce" in self.frame.columns:
             stats = _beside(stats, fit_cells(self.frame, grouping))
         if "pred" in self.frame.columns:
@@ -192,7 +198,7 @@ class Engine:
 
     def _all_binned(self, groupings: Sequence[Grouping]) -> list[pl.DataFrame]:
         """`_binned` of each; what divides less is added up from the sums of what divides more."""
-        tables: dict[tuple[int, Grouping], pl.DataFrame] = {}
+        self._tables = tables = dict[tuple[int, Grouping], pl.DataFrame]()
         finest_first = sorted(groupings, key=lambda g: -len(g.parts))
         found = {grouping: self._binned(grouping, tables) for grouping in finest_first}
         return [found[grouping] for grouping in groupings]

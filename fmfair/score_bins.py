@@ -21,7 +21,7 @@ SPARSE, SMALL = 4, 100_000
 BATCH = 100_000
 
 
-def binned_rows(frame: pl.DataFrame, n_bins: int, conventions: Conventions) -> pl.DataFrame:
+def binned_rows(frame: pl.DataFrame, n_bins: int, conventions: Conventions, *, chance: bool = False) -> pl.DataFrame:
     """What every grouping sums up: the values of each row (times its weight) and its bin.
 
     Args:
@@ -29,9 +29,11 @@ def binned_rows(frame: pl.DataFrame, n_bins: int, conventions: Conventions) -> p
             one bin and the sums of the scores are left out.
         n_bins: Number of bins.
         conventions: Where the bins lie; where that depends on the cell there is no `bin` yet.
+        chance: Whether to add up too what tells an error of calibration from chance.
 
     Returns:
-        Columns `bin`, `n_pos`, and where at hand `weight` and `sum_y`, `prob`, `sum_p`, `sum_bce`, `sum_brier`.
+        Columns `bin`, `n_pos`, and where at hand `weight` and `sum_y`, `prob`, `sum_p`, `sum_bce`, `sum_brier`, and
+        `sum_pq`: p (1 - p) times the square of the weight; with weights `sum_ww`: that square.
     """
     y, p = pl.col("y"), pl.col("prob")
     weight = [pl.col("weight")] if "weight" in frame.columns else []
@@ -40,13 +42,18 @@ def binned_rows(frame: pl.DataFrame, n_bins: int, conventions: Conventions) -> p
         return frame.select(*weight, positives, pl.lit(0, pl.UInt32).alias("bin"))
     number = [] if conventions.ece_on_group_range else [unit_bin(p, n_bins).alias("bin")]
     values = {"sum_p": p, "sum_bce": pl.col("bce"), "sum_brier": brier_rows(y, p)}
+    if chance:
+        spread = p * (1.0 - p)  # times the weight, and once more below
+        values |= {"sum_pq": spread * weight[0], "sum_ww": weight[0]} if weight else {"sum_pq": spread}
     if weight:
         values = {"sum_y": y.cast(pl.Float64), **values}  # without weights that is n_pos
     sums = [(value * weight[0] if weight else value).alias(name) for name, value in values.items()]
     return frame.select(*weight, positives, p, *number, *sums)
 
 
-def profile_sums(frame: pl.DataFrame, profiles: Profiles, n_bins: int, conventions: Conventions) -> pl.DataFrame:
+def profile_sums(
+    frame: pl.DataFrame, profiles: Profiles, n_bins: int, conventions: Conventions, *, chance: bool = False
+) -> pl.DataFrame:
     """The rows summed up per profile and bin, for all groupings to add up.
 
     Args:
@@ -54,6 +61,7 @@ def profile_sums(frame: pl.DataFrame, profiles: Profiles, n_bins: int, conventio
         profiles: The profile of each of its rows.
         n_bins: Number of bins.
         conventions: Where the bins lie, which must not depend on the cell.
+        chance: As for `binned_rows`.
 
     Returns:
         The columns of `binned_rows` but `prob`, `profile`, and `n`, the number of rows behind each.
@@ -62,7 +70,7 @@ def profile_sums(frame: pl.DataFrame, profiles: Profiles, n_bins: int, conventio
     sums: dict[str, Floats] = {}
     step = max(BATCH, SPARSE * size)
     for start in range(0, frame.height, step):
-        rows = binned_rows(frame.slice(start, step), n_bins, conventions)
+        rows = binned_rows(frame.slice(start, step), n_bins, conventions, chance=chance)
         slot = profiles.of_row[start : start + step].astype(np.intp) * n_bins + rows["bin"].to_numpy()
         part = _sums(slot, rows.select(_summed_columns(rows)), size)
         sums = {name: sums[name] + values for name, values in part.items()} if sums else part
@@ -80,7 +88,7 @@ def bin_table(rows: pl.DataFrame, cells: pl.Series, n_bins: int) -> pl.DataFrame
 
     Returns:
         Columns `cell`, `bin`, `n`, `n_pos`, `weight`, and where scores are probabilities `sum_y`, `sum_p`,
-        `sum_bce`, `sum_brier`.
+        `sum_bce`, `sum_brier`, and what else was added up.
     """
     if cells.null_count():
         rows = rows.filter(cells.is_not_null().gather(rows["profile"]))

@@ -18,8 +18,12 @@ from fmfair.metrics.metric import IntervalKind, Metric
 from fmfair.moments import rate_spread
 from fmfair.units import CellRows, Floats, corrected
 
-# What is known of a value's spread. `same` is the effective number of units of a rate if those of a patient are copies.
-FACTS = ("variance", "units", "pos_variance", "neg_variance", "pos_units", "neg_units", "same")
+# What is known of a value's spread. `same` is the effective number of units of a rate if those of a patient are copies;
+# of the error of calibration it is what chance alone would show, the value less that, and how likely chance is.
+FACTS = (
+    *("variance", "units", "pos_variance", "neg_variance", "pos_units", "neg_units", "same"),
+    *("expected", "debiased", "p"),
+)
 
 # Sums of squares of shares this small are what rounding leaves where all shares are alike.
 ROUNDING = 1e-24

@@ -85,6 +85,18 @@ def test_what_has_no_closed_form_says_so(of_rows: Any) -> None:
     assert (row["ci_low"], row["ci_method"], row["ci_note"]) == (None, None, "no closed form; a bootstrap gives it")
 
 
+def test_an_ece_stands_beside_what_chance_would_show(of_rows: Any, of_patients: Any) -> None:
+    row = of_rows["ece", "all"]
+    assert row["value"] == pytest.approx(0.188333333333, abs=1e-9)
+    assert row["expected"] == pytest.approx(0.181884765845, abs=1e-9)
+    assert row["debiased"] == pytest.approx(0.116301090879, abs=1e-9)
+    assert 0.3 < row["p_value"] < 0.6
+    assert of_patients["ece", "all"]["p_value"] is None
+    weighted = values(T.with_columns(w=pl.lit(2.0)), y_true="y", y_score="s1", attributes="group", weight="w")
+    assert weighted["ece", "all"]["expected"] == pytest.approx(row["expected"], abs=1e-12)
+    assert weighted["ece", "all"]["debiased"] == pytest.approx(row["debiased"], abs=1e-12)
+
+
 def test_without_a_level_there_are_no_columns() -> None:
     report = fmfair.evaluate(T, y_true="y", y_score="s1", attributes="group", by=[], ci=None)
     assert "ci_low" not in report.groups.columns
