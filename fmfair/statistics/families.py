@@ -40,7 +40,7 @@ def by_size(family: IntArray, usable: BoolArray, n_families: int) -> Iterator[tu
         yield found, rows[starts[found][:, None] + np.arange(size)]
 
 
-def chunks(positions: IntArray, cost: int, limit: int = 1 << 19) -> Iterator[IntArray]:
+def chunks(positions: IntArray, cost: int, limit: int = 1 << 17) -> Iterator[IntArray]:
     """Positions in parts, so that a part of elements that each take `cost` numbers stays within `limit` numbers."""
     length = max(1, limit // max(1, cost))
     for start in range(0, len(positions), length):

@@ -1,0 +1,203 @@
+"""The range (largest less smallest) of independent normal values around one common value: the noise floor of a gap.
+
+Groups that are equal still show a gap, since each value is estimated. Given the standard deviation of each estimate
+under equality, this module gives the mean of that gap, its quantiles, the p value of an observed gap, and the gap that
+the data could have shown. With the half line of `x` from 0 and `D_g(x) = F_g(x + r/2) - F_g(x - r/2)`,
+
+    E[range]      = 2 ∫ 1 - prod F_g(x) - prod F_g(-x) dx
+    P(range <= r) = ∫ sum_g [f_g(x - r/2) + f_g(x + r/2)] prod_{h≠g} D_h(x) dx
+
+where F_g and f_g are the distribution function and density of a normal with the standard deviation of group g. The
+second adds the two cases "g is the smallest, at x - r/2" and "g is the largest, at x + r/2", each of which alone is the
+whole probability. All of it changes scale with the standard deviations, and two groups have closed forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fmfair.statistics.families import by_size, chunks, numbered
+from fmfair.statistics.interval import FloatArray, IntArray
+from fmfair.statistics.quantiles import normal_cdf, normal_critical, normal_quantile
+from fmfair.statistics.range_quadrature import detectable_shift, mean_range, probability_within, quantile
+
+_TAIL = 1e-9  # below this 1 - P has lost too many digits, and the pairs are added up instead
+
+
+def range_mean(sd: ArrayLike, family: ArrayLike, n_families: int | None = None) -> FloatArray:
+    """The mean gap (largest less smallest) of groups that are equal: the noise floor.
+
+    Args:
+        sd: Standard deviation of each group's estimate under equality, 0 or more; groups with NaN are left out.
+        family: The number of the family of each group.
+        n_families: How many families there are, where the last may have no group.
+
+    Returns:
+        One value per family; NaN with fewer than 2 groups, or where all standard deviations are 0.
+
+    Examples:
+        >>> range_mean([1, 1, 1, 1, 1], [0, 0, 1, 1, 1]).round(6)
+        array([1.128379, 1.692569])
+        >>> rate = np.sqrt(0.8 * 0.2 / np.array([50, 100, 400]))
+        >>> print(f"{range_mean(rate, [0, 0, 0])[0]:.6f}")
+        0.069417
+    """
+    result = _empty(family, n_families)
+    for families, spread in _families(sd, family, n_families):
+        if spread.shape[1] == 2:
+            result[families] = np.sqrt(2 / np.pi) * _pair(spread)
+        else:
+            result[families] = mean_range(spread)
+    return result
+
+
+def minimum_mean(sd: ArrayLike, family: ArrayLike, n_families: int | None = None) -> FloatArray:
+    """How far the smallest value of equal groups lies below their common value on average: minus half the mean gap.
+
+    Args:
+        sd: Standard deviation of each group's estimate under equality; groups with NaN are left out.
+        family: The number of the family of each group.
+        n_families: How many families there are.
+
+    Returns:
+        One value per family, not above 0; its negative is that of the largest value. NaN as in `range_mean`.
+
+    Examples:
+        >>> minimum_mean([1, 1], [0, 0]).round(6)
+        array([-0.56419])
+    """
+    return -range_mean(sd, family, n_families) / 2
+
+
+def range_quantile(
+    sd: ArrayLike, family: ArrayLike, probability: float = 0.95, n_families: int | None = None
+) -> FloatArray:
+    """The gap that equal groups stay within with a probability.
+
+    Args:
+        sd: Standard deviation of each group's estimate under equality; groups with NaN are left out.
+        family: The number of the family of each group.
+        probability: Above 0 and below 1; 0.5 for the median.
+        n_families: How many families there are.
+
+    Returns:
+        One value per family; NaN as in `range_mean`.
+
+    Examples:
+        >>> rate = np.sqrt(0.8 * 0.2 / np.array([50, 100, 400]))
+        >>> print(f"{range_quantile(rate, [0, 0, 0])[0]:.6f}")
+        0.142012
+    """
+    result = _empty(family, n_families)
+    if not 0 < probability < 1:
+        return result
+    for families, spread in _families(sd, family, n_families):
+        if spread.shape[1] == 2:
+            result[families] = normal_critical(probability) * _pair(spread)
+        else:
+            result[families] = quantile(spread, probability)
+    return result
+
+
+def range_p(sd: ArrayLike, family: ArrayLike, observed: ArrayLike, n_families: int | None = None) -> FloatArray:
+    """The p value of an observed gap: the probability that equal groups show a larger one.
+
+    Args:
+        sd: Standard deviation of each group's estimate under equality; groups with NaN are left out.
+        family: The number of the family of each group.
+        observed: The gap of each family, in the order of their numbers.
+        n_families: How many families there are; as many as gaps are given.
+
+    Returns:
+        One value per family; NaN as in `range_mean` and without a gap. Below 1e-9 it is the sum over the pairs, which
+        is larger by less than one part in a hundred.
+
+    Examples:
+        >>> rate = np.sqrt(0.8 * 0.2 / np.array([50, 100, 400]))
+        >>> print(f"{range_p(rate, [0, 0, 0], [0.10])[0]:.6f}")
+        0.200071
+    """
+    gaps = np.asarray(observed, dtype=np.float64)
+    result = _empty(family, len(gaps) if n_families is None else n_families)
+    for families, spread in _families(sd, family, len(result)):
+        gap = np.maximum(gaps[families], 0.0)
+        if spread.shape[1] == 2:
+            with np.errstate(all="ignore"):
+                p = 2 * normal_cdf(-gap / _pair(spread))
+        else:
+            p = np.minimum(1 - probability_within(spread, gap), 1.0)
+            rare = p < _TAIL
+            p[rare] = _sum_over_pairs(spread[rare], gap[rare])
+        result[families] = np.where(spread.max(axis=1) > 0, p, np.nan)
+    return result
+
+
+def detectable_gap(
+    sd: ArrayLike, family: ArrayLike, alpha: float = 0.05, power: float = 0.8, n_families: int | None = None
+) -> FloatArray:
+    """The true gap that would have been found significant with the power asked for.
+
+    Two groups: `(z_{1 - alpha/2} + z_power) sqrt(V_1 + V_2)`. More: the gap at which the observed one exceeds the
+    1 - alpha quantile of equal groups with that power, when one group lies half of it above the others and one half of
+    it below. These two are the groups with the largest standard deviations, where a gap is hardest to see.
+
+    Args:
+        sd: Standard deviation of each group's estimate under equality; groups with NaN are left out.
+        family: The number of the family of each group.
+        alpha: Two-sided level of the test.
+        power: Above alpha and below 1.
+        n_families: How many families there are.
+
+    Returns:
+        One value per family; NaN as in `range_mean`.
+
+    Examples:
+        >>> print(f"{detectable_gap([1, 1], [0, 0])[0]:.4f}")
+        3.9620
+    """
+    result = _empty(family, n_families)
+    if not 0 < alpha < power < 1:
+        return result
+    for families, spread in _families(sd, family, n_families):
+        if spread.shape[1] == 2:
+            result[families] = (normal_critical(1 - alpha) + normal_quantile(power)) * _pair(spread)
+        else:
+            rising = np.sort(spread, axis=1)  # the last two are moved apart
+            needed = quantile(rising, 1 - alpha)
+            result[families] = detectable_shift(rising, needed, power)
+    return result
+
+
+def _empty(family: ArrayLike, n_families: int | None) -> FloatArray:
+    return np.full(numbered(family, n_families)[1], np.nan)
+
+
+def _families(sd: ArrayLike, family: ArrayLike, n_families: int | None) -> Iterator[tuple[IntArray, FloatArray]]:
+    """Families with equally many groups, 2 or more, and their standard deviations as a matrix."""
+    spread = np.asarray(sd, dtype=np.float64)
+    numbers, count = numbered(family, n_families)
+    for families, rows in by_size(numbers, np.isfinite(spread) & (spread >= 0), count):
+        if rows.shape[1] > 1:
+            yield families, spread[rows]
+
+
+def _pair(spread: FloatArray) -> FloatArray:
+    """The standard deviation of the difference of two groups; NaN where it is 0."""
+    both = np.hypot(spread[:, 0], spread[:, 1])
+    return np.where(both > 0, both, np.nan)
+
+
+def _sum_over_pairs(spread: FloatArray, gap: FloatArray) -> FloatArray:
+    """The probability that two groups are further apart than the gap, added up over the pairs of each family."""
+    k = spread.shape[1]
+    result = np.full(len(spread), np.nan)
+    first, second = np.triu_indices(k, 1)
+    for part in chunks(np.arange(len(spread)), len(first)):
+        apart = np.hypot(spread[part][:, first], spread[part][:, second])
+        with np.errstate(all="ignore"):
+            tails = normal_cdf(-gap[part][:, None] / apart)
+        result[part] = 2 * np.where(apart > 0, tails, 0.0).sum(axis=1)
+    return result
