@@ -36,6 +36,10 @@ ROLE_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "by": ("model", "dataset", "label", "fold", "perturbation", "severity"),
         "sample_id": ("sample_id", "image_id"),
+        "patient": (
+            *("patient_id", "patient", "patientid", "subject_id", "subject", "subjectid", "person_id"),
+            *("participant_id", "participant", "mrn"),
+        ),
         "join": (
             *("id", "image_id", "image", "img_id", "filename", "file", "file_name", "path", "image_path", "case_id"),
             *("patient_id", "subject_id", "sample_id", "study_id", "name"),

@@ -13,7 +13,7 @@ import polars.selectors as cs
 
 from fmfair.atomic import PathLike, whole_folder
 from fmfair.attributes import group_names
-from fmfair.columns import BOUNDS, GROUPS
+from fmfair.columns import GROUPS
 from fmfair.errors import FmfairError, listing
 from fmfair.version import installed_version
 
@@ -26,8 +26,9 @@ Frames = Mapping[str, pl.DataFrame]
 
 
 def by_keys(frames: Frames) -> list[str]:
-    """The names of the by-keys: the columns of the groups that are not among the declared ones."""
-    return [name for name in frames["groups"].columns if name not in GROUPS and name not in BOUNDS]
+    """The names of the by-keys: the columns before the first declared one."""
+    names = frames["groups"].columns
+    return names[: names.index(next(iter(GROUPS)))]
 
 
 def plain(value: Any) -> Any:

@@ -25,6 +25,7 @@ def describe(task: str, samples: Cohort, columns: Columns, options: Options, eng
         "min_group_size": options.min_group_size,
         "missing_groups": options.missing_groups,
         "metrics": [m.name for m in options.metrics],
+        "ci": options.ci,
         "columns": {
             "y_true": list(columns.y_true),
             "y_score": list(columns.y_score),
