@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
+from fmfair.certainty import certainty_remarks
 from fmfair.columns import ROLE_NAMES
 from fmfair.export import Frames
 from fmfair.gap_table import gap_table
@@ -48,8 +49,8 @@ def digest(frames: Frames, notes: Sequence[str], metadata: Mapping[str, Any]) ->
     """The title, the largest gaps, the summary, the main metrics of every group, and the notes."""
     shown = shown_of(frames, metadata)
     tables = [table for table in (gap_table(shown), _summary(shown), group_table(shown)) if table]
-    if shown.others:
-        tables[0] = replace(tables[0], remarks=(*tables[0].remarks, _thresholds(shown)))
+    said = [*certainty_remarks(shown, metadata), *([_thresholds(shown)] if shown.others else [])]
+    tables[0] = replace(tables[0], remarks=(*tables[0].remarks, *said))
     listed = [visible(note) for note in notes[:MAX_NOTES]]
     if len(notes) > MAX_NOTES:
         listed.append(f"{len(notes) - MAX_NOTES:,} more in report.notes")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import polars as pl
 
+from fmfair.certainty import HIGH, LOW, brackets_legend, valued
 from fmfair.columns import BOUNDS
 from fmfair.render import Table, visible
 from fmfair.shown import (
     FEW,
     HEADLINE,
     Shown,
-    bounded,
-    bounds_legend,
     header_and_rows,
     key_columns,
     metric_of,
@@ -24,6 +25,21 @@ from fmfair.shown import (
 MAX_GAPS = 12
 DIGITS = 3
 MARK = "!"
+
+CHANCE = "by chance"
+# The columns that say what a gap is worth, and those of the report that they show.
+TESTS = {"p": "p_value", CHANCE: "chance_gap_95"}
+
+
+class Form(NamedTuple):
+    """What is shown of the groups of a gap: the intervals of their values, and how many samples they have."""
+
+    intervals: bool
+    counts: bool
+
+
+# From the fullest on.
+FORMS = (Form(intervals=True, counts=True), Form(intervals=False, counts=True), Form(intervals=False, counts=False))
 
 _CARRIERS = {
     "n_pos": "positives",
@@ -44,15 +60,26 @@ def gap_table(shown: Shown) -> Table | None:
         return None
     ranked = _ranked(shown, compared.filter(pl.col("value").is_finite() & (pl.col("value") > 0)))
     rows = ranked.head(MAX_GAPS)
+    full, *leaner = (_table(shown, rows, form) for form in (FORMS if LOW in shown.groups.columns else FORMS[:1]))
+    cells = [cell for row in full.rows for cell in row[full.keys :]]
+    remarks = (*brackets_legend(shown, cells), *_tests(full.header), *_remarks(metrics, compared, ranked))
+    return replace(full, remarks=remarks, leaner=tuple(leaner))
+
+
+def _table(shown: Shown, rows: pl.DataFrame, form: Form) -> Table:
+    """The rows as a table that leaves out what there is no room for."""
     columns = list(key_columns(shown, rows, "metric"))
     keys = len(columns)
-    columns.append(("gap", [bounded(row, DIGITS) for row in rows.iter_rows(named=True)]))
+    columns.append(("gap", [valued(row, DIGITS) for row in rows.iter_rows(named=True)]))
+    columns += [(name, [number(v, DIGITS) for v in rows[c]]) for name, c in TESTS.items() if c in rows.columns]
     marked: list[tuple[int, int]] = []
     for side, counts in (("worst", ("n", "n_pos")), ("best", ("n",))):
         columns.append((f"{side} group", names(rows[f"{side}_group"])))
         marked += [(r, len(columns)) for r, few in enumerate(rows[f"{side}_few"]) if few]
-        columns.append(("value", [bounded(row, DIGITS, f"{side}_") for row in rows.iter_rows(named=True)]))
-        columns += [(c, [number(v) for v in rows[f"{side}_{c}"]]) for c in counts if rows[f"{side}_{c}"].count()]
+        values = (valued(row, DIGITS, f"{side}_", interval=form.intervals) for row in rows.iter_rows(named=True))
+        columns.append(("value", list(values)))
+        shown_counts = [c for c in counts if form.counts and rows[f"{side}_{c}"].count()]
+        columns += [(c, [number(v) for v in rows[f"{side}_{c}"]]) for c in shown_counts]
     header, cells = header_and_rows(columns)
     return Table(
         title="Largest gaps",
@@ -62,21 +89,30 @@ def gap_table(shown: Shown) -> Table | None:
         names=frozenset(c for c, name in enumerate(header) if c > keys and name.endswith(" group")),
         marked=frozenset(marked),
         mark=MARK,
-        remarks=(*bounds_legend(cell for row in cells for cell in row[keys:]), *_remarks(metrics, compared, ranked)),
     )
+
+
+def _tests(header: Sequence[str]) -> list[str]:
+    """What the columns beside the gap say."""
+    meanings = {
+        "p": "p: of no difference between the groups, each gap for itself",
+        CHANCE: f"{CHANCE}: the gap that equal groups like these exceed in one of twenty samples",
+    }
+    said = "; ".join(meaning for name, meaning in meanings.items() if name in header)
+    return [said] if said else []
 
 
 def _ranked(shown: Shown, gaps: pl.DataFrame) -> pl.DataFrame:
     """The gaps from the largest on, beside each the two groups; `few` where hardly any sample carries one of them."""
     place = [*shown.keys, "metric"]
-    facts = [c for c in ("value", *BOUNDS, "n", "n_pos", "carried") if c in shown.groups.columns]
+    facts = [c for c in ("value", *BOUNDS, LOW, HIGH, "mark", "n", "n_pos", "few") if c in shown.groups.columns]
     for side in ("worst", "best"):
         group = f"{side}_group"
         values = shown.groups.select(
             *place, pl.col("group").alias(group), *(pl.col(c).alias(f"{side}_{c}") for c in facts)
         ).unique([*place, group], keep="first", maintain_order=True)
         gaps = gaps.join(values, on=[*place, group], how="left", nulls_equal=True, maintain_order="left")
-        gaps = gaps.with_columns((pl.col(f"{side}_carried") < FEW).fill_null(False).alias(f"{side}_few"))
+        gaps = gaps.with_columns(pl.col(f"{side}_few").fill_null(value=False))
     few = pl.any_horizontal("worst_few", "best_few")
     return gaps.sort(few, "value", descending=[False, True], maintain_order=True)
 

@@ -7,16 +7,17 @@ from typing import Any
 
 import polars as pl
 
+from fmfair.certainty import brackets_legend, valued
 from fmfair.errors import plural
 from fmfair.render import Table, visible
 from fmfair.shown import (
+    DIGITS,
     FEW,
     MAX_ROWS,
     UNDEFINED,
     Columns,
     Shown,
     bounded,
-    bounds_legend,
     header_and_rows,
     key_columns,
     metric_of,
@@ -84,7 +85,7 @@ def _metric_columns(shown: Shown, listed: pl.DataFrame, first: int) -> tuple[Col
     if marked:
         remarks.append("* worst group of its attribute")
     everywhere = [cell for _, cells in columns for cell in cells]
-    return columns, marked, remarks + bounds_legend(everywhere) + _legend(everywhere, list(reasons))
+    return columns, marked, remarks + brackets_legend(shown, everywhere) + _legend(everywhere, list(reasons))
 
 
 def _worst_groups(shown: Shown) -> pl.DataFrame:
@@ -116,10 +117,9 @@ def _value(metric: str, row: Mapping[str, Any]) -> str:
     """A group's value, or its counts where few samples carry it."""
     value, carried = row["value"], row["carried"]
     known = metric_of(metric)
-    shown = bounded(row)
-    if value is None or carried is None or carried >= FEW or (known is not None and known.family == "count"):
-        return shown
-    if metric in _PROPORTIONS and row["weight_sum"] is None and shown == number(value):
+    if value is None or not row["few"] or (known is not None and known.family == "count"):
+        return valued(row, DIGITS)
+    if metric in _PROPORTIONS and row["weight_sum"] is None and bounded(row) == number(value):
         return f"{round(value * carried)}/{carried}"
     return f"{row['unit']}={carried}"
 

@@ -29,6 +29,7 @@ class Table:
         marked: Row and column of the cells to point out.
         mark: What stands behind a marked cell.
         remarks: Sentences below.
+        leaner: The same table with less in it, from the fullest on, for texts without room for all of it.
     """
 
     title: str
@@ -39,6 +40,7 @@ class Table:
     marked: frozenset[tuple[int, int]] = frozenset()
     mark: str = "*"
     remarks: tuple[str, ...] = ()
+    leaner: tuple[Table, ...] = ()
 
     @property
     def left(self) -> frozenset[int]:
@@ -74,7 +76,7 @@ def to_text(digest: Digest, width: int = WIDTH) -> str:
     parts = [_wrapped(digest.title, width)]
     for table in digest.tables:
         remarks = [_wrapped(remark, width) for remark in table.remarks]
-        parts.append("\n".join([table.title, *(_pieces(table, width) if table.rows else []), *remarks]))
+        parts.append("\n".join([table.title, *(_lines(table, width) if table.rows else []), *remarks]))
     if digest.notes:
         parts.append("\n".join(["Notes", *(_wrapped(f"- {note}", width) for note in digest.notes)]))
     return "\n\n".join(parts)
@@ -109,6 +111,11 @@ def _html_row(tag: str, table: Table, cells: Sequence[str], marked: set[int]) ->
         content = f"<b>{escape(cell)}</b>{escape(table.mark)}" if c in marked else escape(cell)
         shown.append(f'<{tag} style="text-align:{side}">{content}</{tag}>')
     return f"<tr>{''.join(shown)}</tr>"
+
+
+def _lines(table: Table, width: int) -> list[str]:
+    """The lines of the form of a table that takes the fewest, the fullest of these."""
+    return min((_pieces(form, width) for form in (table, *table.leaner)), key=len)
 
 
 def _pieces(table: Table, width: int) -> list[str]:

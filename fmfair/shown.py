@@ -11,6 +11,7 @@ import polars as pl
 
 from fmfair.columns import BOUNDS
 from fmfair.export import Frames, by_keys, texts
+from fmfair.intervals import MARKS, carrier
 from fmfair.metrics.metric import NOT_A_PROBABILITY, Metric
 from fmfair.metrics.registry import REGISTRY
 from fmfair.render import visible
@@ -41,7 +42,7 @@ class Shown:
         summary: The summary.
         overall: The values on all rows.
         groups: The group values of the main metrics at the thresholds of the summary, with `carried`, the count that
-            carries a value, and `unit`, its name.
+            carries a value, `unit`, its name, and `few`, whether that is too little for a decimal number.
         gaps: Their comparisons.
         others: The thresholds that are not shown.
         open: The metrics of which some value is only known between bounds.
@@ -97,7 +98,7 @@ def shown_of(frames: Frames, metadata: Mapping[str, Any]) -> Shown:
         metrics=tuple(metrics),
         summary=summary,
         overall=overall,
-        groups=main["groups"].drop("attribute_parts", "group_parts").with_columns(_carried(metrics)),
+        groups=_with_carriers(main["groups"].drop("attribute_parts", "group_parts"), metrics),
         gaps=main["gaps"],
         others=_other_thresholds(renamed["groups"], renamed["summary"], at),
         open=frozenset().union(*(_open_metrics(frames[name]) for name in ("groups", "gaps", "overall"))),
@@ -252,16 +253,26 @@ def _without_undefined_threshold(summary: pl.DataFrame, overall: pl.DataFrame) -
     return summary
 
 
-def _carried(metrics: Sequence[str]) -> list[pl.Expr]:
-    """The count that carries a value and its name; a ranking is as uncertain as the rarer class is rare."""
+def _with_carriers(groups: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
+    """With the count that carries each value, its name, and whether it is too small.
+
+    A ranking is as uncertain as the rarer class is rare; where values are marked the marks say what carries them.
+    """
     known = {name: metric for name in metrics if (metric := metric_of(name)) is not None}
-    ranking = [name for name, metric in known.items() if metric.family == "ranking"]
-    both = pl.col("metric").is_in(ranking) & pl.col("n_pos").is_not_null()
+    marked = "mark" in groups.columns
     n_pos, n_neg = pl.col("n_pos"), pl.col("n") - pl.col("n_pos")
+    both = [name for name, metric in known.items() if (_of_both(metric) if marked else metric.family == "ranking")]
+    rarer = pl.col("metric").is_in(both) & n_pos.is_not_null()
     denominators = {name: metric.denominator for name, metric in known.items()}
     plain = pl.col("metric").replace_strict(denominators, default="n", return_dtype=pl.String)
-    rarer = pl.when(n_pos <= n_neg).then(pl.lit("n_pos")).otherwise(pl.lit("n_neg"))
-    return [
-        pl.when(both).then(pl.min_horizontal(n_pos, n_neg)).otherwise("denominator").alias("carried"),
-        pl.when(both).then(rarer).otherwise(plain).alias("unit"),
-    ]
+    rarer_unit = pl.when(n_pos <= n_neg).then(pl.lit("n_pos")).otherwise(pl.lit("n_neg"))
+    few = pl.col("mark").eq_missing(pl.lit(MARKS[FEW])) if marked else (pl.col("carried") < FEW).fill_null(value=False)
+    return groups.with_columns(
+        pl.when(rarer).then(pl.min_horizontal(n_pos, n_neg)).otherwise("denominator").alias("carried"),
+        pl.when(rarer).then(rarer_unit).otherwise(plain).alias("unit"),
+    ).with_columns(few.alias("few"))
+
+
+def _of_both(metric: Metric) -> bool:
+    """Whether the rarer class carries a metric."""
+    return "n_pos" in carrier(metric).meta.root_names()

@@ -1,0 +1,113 @@
+"""How sure a shown value is: its interval, a sign where few samples carry it, and the lines that say what both are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import Any
+
+import polars as pl
+
+from fmfair.columns import INTERVALS
+from fmfair.intervals import MARKS
+from fmfair.render import visible
+from fmfair.shown import UNDEFINED, Shown, bounded, bounds_legend, number
+
+DIGITS = 3
+# An interval that is narrower than this is shown with more decimals.
+NARROW = 0.002
+SIGNS: Mapping[str, str] = {"imprecise": "?", "very imprecise": "??"}
+LOW, HIGH = list(INTERVALS)[:2]
+
+
+def valued(row: Mapping[str, Any], digits: int, of: str = "", *, interval: bool = True) -> str:
+    """A value with its interval, three decimals each; from counts with its bounds, else the number alone.
+
+    An error of calibration has behind it what chance alone makes of it.
+
+    Args:
+        row: Holds `value`; where intervals were asked for `ci_low`, `ci_high` and, of groups, `mark` and `expected`.
+        digits: The decimals where no intervals were asked for.
+        of: What stands before these names.
+        interval: Whether there is room for the interval.
+
+    Examples:
+        >>> row = {"value": 0.8421, "ci_low": 0.6112, "ci_high": 0.9481, "mark": "imprecise"}
+        >>> valued(row, 4), valued(row, 4, interval=False), valued({"value": 0.8421}, 4)
+        ('?0.842 [0.611, 0.948]', '?0.842', '0.8421')
+        >>> valued({"value": 1.0, "ci_low": None, "ci_high": None}, 4)
+        '1.000'
+        >>> valued({"value": 0.123, "ci_low": None, "ci_high": None, "expected": 0.081}, 4)
+        '0.123 (0.081)'
+    """
+    if f"{of}{LOW}" not in row:
+        return bounded(row, digits, of)
+    value, low, high = (row[f"{of}{name}"] for name in ("value", LOW, HIGH))
+    if value is None:
+        return UNDEFINED
+    sign, expected = SIGNS.get(row.get(f"{of}mark") or "", ""), row.get(f"{of}expected")
+    if expected is not None:
+        return f"{sign}{number(value, DIGITS)} ({number(expected, DIGITS)})"
+    if not interval or low is None or high is None or low == high:
+        return f"{sign}{number(value, DIGITS)}"
+    shown = DIGITS if high - low >= NARROW else DIGITS + 2
+    return f"{sign}{number(value, shown)} [{number(low, shown)}, {number(high, shown)}]"
+
+
+def brackets_legend(shown: Shown, cells: Iterable[str]) -> list[str]:
+    """What brackets behind a value stand for, where there are any and `certainty_remarks` does not say it."""
+    if LOW not in shown.groups.columns:
+        return bounds_legend(cells)
+    chance = "(number): what a perfectly calibrated model shows on average in such a group"
+    return [chance] if any(cell.endswith(")") for cell in cells) else []
+
+
+def certainty_remarks(shown: Shown, metadata: Mapping[str, Any]) -> list[str]:
+    """What the brackets and signs of a report with intervals are; nothing of one without."""
+    if LOW not in shown.groups.columns:
+        return []
+    kind = _dependence(metadata)
+    level = metadata.get("ci")
+    of_level = "" if level is None else f"{100 * level:.6g} % "
+    methods = "; ".join(_methods(shown))
+    remarks = [f"[low, high]: {of_level}interval ({methods}); {kind}" if methods else f"no intervals; {kind}"]
+    bare = shown.groups.filter(pl.col("value").is_not_null() & pl.col(LOW).is_null())
+    if bare.height:
+        why = bare["ci_note"].drop_nulls().unique(maintain_order=True).to_list()
+        reason = visible(why[0]) if len(why) == 1 else "ci_note in report.groups says why"
+        whose = ", ".join(visible(m) for m in shown.metrics if m in set(bare["metric"]))
+        remarks.append(f"{whose}: {bare.height:,} of the groups' values without an interval ({reason})")
+    signs = _signs(shown.groups)
+    return [*remarks, signs] if signs else remarks
+
+
+def _dependence(metadata: Mapping[str, Any]) -> str:
+    cluster = (metadata.get("columns") or {}).get("cluster")
+    return f"clustered by {visible(str(cluster))}" if cluster else "rows counted as independent"
+
+
+def _methods(shown: Shown) -> list[str]:
+    """The methods of each metric, those with the same ones together, and those of the gaps."""
+    metrics: dict[str, list[str]] = {}
+    for metric in shown.metrics:
+        methods = _distinct(shown.groups.filter(pl.col("metric") == metric))
+        if methods:
+            metrics.setdefault(methods, []).append(visible(metric))
+    found = [f"{', '.join(names)}: {methods}" for methods, names in metrics.items()]
+    if LOW in shown.gaps.columns:
+        methods = _distinct(shown.gaps.filter(pl.col("statistic") == "difference"))
+        found += [f"gaps: {methods}"] if methods else []
+    return found
+
+
+def _distinct(frame: pl.DataFrame) -> str:
+    return " or ".join(frame["ci_method"].drop_nulls().unique(maintain_order=True))
+
+
+def _signs(groups: pl.DataFrame) -> str:
+    """What the signs that occur mean: from which count to which."""
+    there = set(groups["mark"])
+    ranges = reversed(list(pairwise(sorted(MARKS))))
+    shown = [(MARKS[most], f"{least} to {most - 1}") for least, most in ranges if MARKS[most] in there]
+    meanings = [f"{SIGNS[mark]} {mark} ({counts})" for mark, counts in shown]
+    return f"{', '.join(meanings)}: so few samples carry the value" if meanings else ""
