@@ -96,7 +96,7 @@ def fay_herriot(x: ArrayLike, y: ArrayLike, v: ArrayLike, least_df: int = LEAST_
     """
     design = np.asarray(x, dtype=np.float64)
     value, variance = floats(y, v)
-    rows: BoolArray = np.isfinite(design).all(axis=1)
+    rows: BoolArray = np.all(np.isfinite(design), axis=1)
     known = rows & np.isfinite(value) & (variance > 0) & np.isfinite(variance)
     cells = int(known.sum())
     basis, rank = _basis(design[known])
@@ -141,7 +141,7 @@ def _fit(z: FloatArray, y: FloatArray, variance: FloatArray) -> tuple[FloatArray
 
 def _variance_between(z: FloatArray, y: FloatArray, v: FloatArray) -> float:
     """The variance between cells at which the weighted sum of squares is its degrees of freedom, by bisection."""
-    df = len(y) - z.shape[1]
+    df = len(y) - int(z.shape[1])
 
     def excess(tau2: float) -> float:
         beta, _ = _fit(z, y, v + tau2)
