@@ -43,6 +43,7 @@ def evaluate_arrays(  # noqa: PLR0913 - the public door; everything behind it ta
     missing_groups: str = "drop",
     missing_values: Sequence[str] = (),
     conventions: str = "standard",
+    ci: float | None = None,
 ) -> Report:
     """Evaluate arrays that hold one value per sample; the names are scikit-learn's and fairlearn's.
 
@@ -66,6 +67,7 @@ def evaluate_arrays(  # noqa: PLR0913 - the public door; everything behind it ta
         missing_groups: See there.
         missing_values: See there.
         conventions: See there.
+        ci: See there; samples are counted as independent.
 
     Returns:
         The report of `fmfair.evaluate`. Arrays pair by position, and pandas inputs whose indexes hold the same
@@ -97,6 +99,7 @@ def evaluate_arrays(  # noqa: PLR0913 - the public door; everything behind it ta
             missing_groups=missing_groups,
             missing_values=missing_values,
             conventions=conventions,
+            ci=ci,
         )
         notes = Notes()
         table = from_arrays(

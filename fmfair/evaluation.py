@@ -18,6 +18,7 @@ from fmfair.measures import Engine, long_table
 from fmfair.metadata import describe
 from fmfair.notes import Notes
 from fmfair.options import Bins, Intersections, Options, Threshold
+from fmfair.patients import note_patients, sizes_of, unused_patients
 from fmfair.place import Place, wants_database
 from fmfair.question import Question, asked
 from fmfair.report import Report
@@ -170,11 +171,13 @@ def _in_polars(question: Question) -> Report:
     notes = Notes()
     source = read_source(question.frame, question.metadata, question.on, notes)
     columns = find_columns(readers.schema(source), question.given, notes)
-    table = readers.collect(source, columns.needed)
-    if columns.long:
-        table, columns = widen(table, columns)
-    samples = classification_samples(table, source, columns, question.options, notes)
-    return report_of(samples, columns, question.options, notes)
+    patients = unused_patients(readers.schema(source), columns, question.options)
+    table = readers.collect(source, [*columns.needed, *patients])
+    wide, found = widen(table, columns) if columns.long else (table, columns)
+    samples = classification_samples(wide, source, found, question.options, notes)
+    for patient in patients:
+        note_patients(patient, sizes_of(table, columns, patient), notes)
+    return report_of(samples, found, question.options, notes)
 
 
 def read_source(frame: Any, metadata: Any, on: str | tuple[str, str] | None, notes: Notes) -> pl.LazyFrame:

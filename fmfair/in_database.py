@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
@@ -16,10 +17,11 @@ from fmfair.database.samples import stored_samples
 from fmfair.database.source import load, open_source
 from fmfair.metadata import describe
 from fmfair.notes import Notes
+from fmfair.patients import Sizes, note_patients, unused_patients
 from fmfair.place import Place
 from fmfair.question import Question
 from fmfair.report import Report
-from fmfair.roles import find_columns
+from fmfair.roles import Columns, find_columns
 
 
 def open_database(place: Place) -> AbstractContextManager[Database]:
@@ -46,10 +48,23 @@ def evaluate_in(database: Database, question: Question) -> Report:
     notes, options = Notes(), question.options
     source = open_source(question.frame, question.metadata, question.on, notes)
     columns = find_columns(source.schema, question.given, notes)
-    names = load(source, columns.needed, database)
+    patients = unused_patients(source.schema, columns, options)
+    names = load(source, [*columns.needed, *patients], database)
+    told = [(patient, _sizes(database, columns, names, patient)) for patient in patients]
     table = widened(Table(database, source.schema, columns, names, options, notes, source.lazy))
     samples = stored_samples(table)
+    for patient, sizes in told:
+        note_patients(patient, sizes, notes)
     engine = DatabaseEngine(database, samples, options, notes)
     frames = build_frames(samples, options, notes, "classification", engine.measure, engine.compare)
     facts = describe("classification", samples, table.columns, options, "duckdb")
     return Report(**frames, notes=tuple(notes), metadata=facts)
+
+
+def _sizes(database: Database, columns: Columns, names: Mapping[str, str], patient: str) -> Sizes:
+    """The sizes of the patients in the view `source`, wide or long: the SQL twin of `patients.sizes_of`."""
+    keys = ", ".join(names[name] for name in (*columns.by, patient))
+    once = f"SELECT DISTINCT {keys}, {names[str(columns.sample_id)]} FROM source" if columns.long else "FROM source"
+    counted = f"SELECT count(*) AS n FROM ({once}) WHERE {names[patient]} IS NOT NULL GROUP BY {keys}"
+    query = f"SELECT coalesce(sum(n), 0)::BIGINT, count(*), coalesce(sum(n * n), 0)::DOUBLE FROM ({counted})"
+    return Sizes(*database.fetch(query).row(0))

@@ -19,6 +19,7 @@ from fmfair.notes import Notes
 from fmfair.options import Options, check_options
 from fmfair.report import Report
 from fmfair.roles import Columns
+from fmfair.samples import value_samples
 from fmfair.segmentation import Masks, report_of_values, with_overlap
 
 # The metrics that a named statistic is made of.
@@ -67,7 +68,9 @@ def segmentation_value(
         attributes=tuple(table.attributes),
         weight=table.weight,
     )
-    report = report_of_values(table.frame, table.frame.lazy(), columns, _combined(checked, table.attributes), notes)
+    combined = _combined(checked, table.attributes)
+    samples = value_samples(table.frame, table.frame.lazy(), columns, combined, notes)
+    report = report_of_values(samples, columns, combined, notes)
     return _number(report, "dice", statistic, table.attributes, notes.warnings)
 
 

@@ -20,6 +20,7 @@ from fmfair.metrics.metric import Metric
 from fmfair.metrics.registry import REGISTRY
 from fmfair.notes import Notes
 from fmfair.options import Bins, Intersections, Options, check_options
+from fmfair.patients import note_patients, sizes_of, unused_patients
 from fmfair.report import Report
 from fmfair.roles import Columns, find_values
 from fmfair.samples import Samples, value_samples
@@ -128,13 +129,16 @@ def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind
     notes = Notes()
     source = read_source(frame, metadata, on, notes)
     columns = find_values(readers.schema(source), given, notes)
-    table = readers.collect(source, columns.needed)
-    if columns.long:
-        table, columns = widen(table, columns)
-    if "pred_mask" in columns.values:
+    patients = unused_patients(readers.schema(source), columns, options)
+    table = readers.collect(source, [*columns.needed, *patients])
+    wide, found = widen(table, columns) if columns.long else (table, columns)
+    if "pred_mask" in found.values:
         base = Path(frame).parent if isinstance(frame, str | Path) else None
-        table, columns = with_overlap(table, columns, reading.of_columns(table, columns, base), options, notes)
-    return report_of_values(table, source, columns, options, notes)
+        wide, found = with_overlap(wide, found, reading.of_columns(wide, found, base), options, notes)
+    samples = value_samples(wide, source, found, options, notes)
+    for patient in patients:
+        note_patients(patient, sizes_of(table, columns, patient), notes)
+    return report_of_values(samples, found, options, notes)
 
 
 @dataclass(frozen=True)
@@ -203,11 +207,8 @@ def _free(name: str, taken: Sequence[str]) -> str:
     return name
 
 
-def report_of_values(
-    table: pl.DataFrame, source: pl.LazyFrame, columns: Columns, options: Options, notes: Notes
-) -> Report:
-    """The report of a table with a value per sample and metric."""
-    samples = value_samples(table, source, columns, options, notes)
+def report_of_values(samples: Samples, columns: Columns, options: Options, notes: Notes) -> Report:
+    """The report of samples with a value per metric."""
     options = replace(options, metrics=tuple(REGISTRY[name] for name in columns.values))
 
     def spread(long: pl.DataFrame, grouping: Grouping) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from fmfair.notes import Notes
 from fmfair.roles import Columns, find_columns, find_values
 
 SHARED = (
-    *("attributes", "by", "bins", "intersections", "sample_id", "cluster", "weight", "min_group_size"),
+    *("attributes", "by", "bins", "intersections", "sample_id", "cluster", "weight", "min_group_size", "ci"),
     *("missing_groups", "missing_values", "conventions"),
 )
 # The arguments of each task, those that name its columns first.
@@ -79,6 +79,7 @@ def plain_arguments(given: Given, names: Sequence[str], task: str) -> dict[str, 
     parsers: dict[str, Callable[[Any], Any]] = {
         **dict.fromkeys(SEVERAL_COLUMNS, lambda texts: parsing.column_names(texts, names)),
         "bins": parsing.bins,
+        "ci": parsing.level,
         "labels": lambda texts: parsing.pairs(texts, names),
         "thresholds": parsing.thresholds,
         "metrics": parsing.metrics,

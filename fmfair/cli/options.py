@@ -47,6 +47,7 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType({
         Option("sample_id", "--sample-id", "COL", "Identifies a sample, once per by-key: image_id"),
         Option("cluster", "--cluster", "COL", "The patient, where several rows of one are meant: patient_id"),
         Option("weight", "--weight", "COL", "Sample weights, 0 or more: weight"),
+        Option("ci", "--ci", "LEVEL|none", "Level of the intervals: 0.95; none leaves them out"),
         Option("min_group_size", "--min-group-size", "N", "Leave smaller groups out of the gaps: 20", "whole"),
         Option("conventions", "--conventions", "standard|fairmedfm", "fairmedfm gives the published package's numbers"),
     ),

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from fmfair.report import Report
 
 FORMATS = ("table", "json", "csv")
+# Words of notes on rows that do not count and on intervals that are too short.
+WARNING_SIGNS = ("left out", "too narrow")
 # Work that takes no longer than this is not worth a spinner.
 SPIN_AFTER_S = 1.0
 
@@ -102,8 +104,8 @@ def say_error(message: str) -> None:
 
 
 def say_note(note: str, *, warning: bool = False) -> None:
-    """Prints a note on one line, as a warning where it is one or says that rows were left out."""
-    kind = "warning" if warning or "left out" in note else "note"
+    """Prints a note on one line, as a warning where it is one or says what changes how the numbers must be read."""
+    kind = "warning" if warning or any(sign in note for sign in WARNING_SIGNS) else "note"
     say(f"fmfair: {kind}: {visible(note)}\n", sys.stderr)
 
 

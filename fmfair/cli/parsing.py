@@ -148,6 +148,21 @@ def intersections(texts: Sequence[str], names: Collection[str]) -> int | str | l
     return combinations
 
 
+def level(text: str) -> float | None:
+    """A confidence level; None for `none`.
+
+    Examples:
+        >>> level("0.9"), level("none")
+        (0.9, None)
+    """
+    if text.strip().lower() == "none":
+        return None
+    value = number(text)
+    if value is None:
+        raise FmfairError(f"--ci {text}: expected a level such as 0.95, or none to leave the intervals out")
+    return float(value)
+
+
 def number(text: str) -> int | float | None:
     """The number that a text spells; None where it spells none or NaN.
 

@@ -1,0 +1,75 @@
+"""Patients with several rows that nobody told apart: their intervals look narrower than they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from fmfair.columns import ROLE_NAMES, normalise
+from fmfair.notes import Notes
+from fmfair.options import Options
+from fmfair.roles import Columns
+
+# How alike two rows of one patient are taken to be: between not at all and fully.
+CORRELATION = 0.5
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many rows patients have within a by-key.
+
+    Attributes:
+        rows: The rows of all patients.
+        patients: How many patients there are, once per by-key.
+        squares: The squares of the rows of each patient, added up.
+    """
+
+    rows: int
+    patients: int
+    squares: float
+
+    def too_narrow(self, correlation: float) -> float:
+        """How many times narrower than they should be intervals are if rows of one patient correlate like that.
+
+        It is the square root of the design effect 1 + (m - 1) r, where m is the mean number of rows of a row's patient.
+
+        Examples:
+            >>> Sizes(rows=50, patients=10, squares=250.0).too_narrow(0.5) ** 2
+            3.0000000000000004
+        """
+        return math.sqrt(1 + (self.squares / self.rows - 1) * correlation)
+
+
+def unused_patients(schema: Mapping[str, pl.DataType], columns: Columns, options: Options) -> list[str]:
+    """The column of patients by its usual name, where intervals take their rows for independent; at most one."""
+    if options.ci is None or columns.cluster is not None:
+        return []
+    named = [name for name in schema if normalise(name) in ROLE_NAMES["patient"] and name not in columns.needed]
+    return [name for name in named if not (schema[name].is_nested() or schema[name] == pl.Object)][:1]
+
+
+def sizes_of(table: pl.DataFrame, columns: Columns, patient: str) -> Sizes:
+    """The sizes of the patients of a table, wide or long."""
+    # Under names of our own, since Polars reads names such as `*` and `^x$` as patterns.
+    keys = {f"k{i}": table[name] for i, name in enumerate(columns.by)}
+    rows = pl.DataFrame({**keys, "patient": table[patient]})
+    if columns.long:
+        rows = rows.with_columns(table[str(columns.sample_id)].alias("sample")).unique()
+    rows = rows.drop_nulls("patient")
+    counts = rows.group_by(*keys, "patient").len()["len"].cast(pl.Float64)
+    return Sizes(rows.height, counts.len(), float((counts**2).sum()))
+
+
+def note_patients(patient: str, sizes: Sizes, notes: Notes) -> None:
+    """Says how much too narrow intervals are, where patients have several rows."""
+    if sizes.rows <= sizes.patients:
+        return
+    notes.warn(
+        f"column {patient!r}: {sizes.rows / sizes.patients:.1f} rows per patient on average, but the intervals count "
+        f"all rows as independent, since cluster={patient!r} was not given; they may be too narrow, about "
+        f"{sizes.too_narrow(CORRELATION):.1f} times where rows of a patient correlate by {CORRELATION:g} and up to "
+        f"{sizes.too_narrow(1.0):.1f} times where they are all alike"
+    )
