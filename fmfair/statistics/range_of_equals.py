@@ -24,7 +24,8 @@ from fmfair.statistics.interval import FloatArray, IntArray
 from fmfair.statistics.quantiles import normal_cdf, normal_critical, normal_quantile
 from fmfair.statistics.range_quadrature import detectable_shift, mean_range, probability_within, quantile
 
-_TAIL = 1e-9  # below this 1 - P has lost too many digits, and the pairs are added up instead
+_RARE = 1e-6  # below this the pairs are added up as well
+_LOST = 1e-9  # below this 1 - P has lost its digits
 
 
 def range_mean(sd: ArrayLike, family: ArrayLike, n_families: int | None = None) -> FloatArray:
@@ -112,8 +113,8 @@ def range_p(sd: ArrayLike, family: ArrayLike, observed: ArrayLike, n_families: i
         n_families: How many families there are; as many as gaps are given.
 
     Returns:
-        One value per family; NaN as in `range_mean` and without a gap. Below 1e-9 it is the sum over the pairs, which
-        is larger by less than one part in a hundred.
+        One value per family, exact to 1e-9; NaN as in `range_mean` and without a gap. Below 1e-9 it is an upper bound:
+        the sum over the pairs, at most as many times too large as there are groups.
 
     Examples:
         >>> rate = np.sqrt(0.8 * 0.2 / np.array([50, 100, 400]))
@@ -129,8 +130,8 @@ def range_p(sd: ArrayLike, family: ArrayLike, observed: ArrayLike, n_families: i
                 p = 2 * normal_cdf(-gap / _pair(spread))
         else:
             p = np.minimum(1 - probability_within(spread, gap), 1.0)
-            rare = p < _TAIL
-            p[rare] = _sum_over_pairs(spread[rare], gap[rare])
+            rare = p < _RARE
+            p[rare] = _rare(p[rare], spread[rare], gap[rare])
         result[families] = np.where(spread.max(axis=1) > 0, p, np.nan)
     return result
 
@@ -190,8 +191,11 @@ def _pair(spread: FloatArray) -> FloatArray:
     return np.where(both > 0, both, np.nan)
 
 
-def _sum_over_pairs(spread: FloatArray, gap: FloatArray) -> FloatArray:
-    """The probability that two groups are further apart than the gap, added up over the pairs of each family."""
+def _rare(p: FloatArray, spread: FloatArray, gap: FloatArray) -> FloatArray:
+    """A small p value, at most the probability that two groups are further apart than the gap, summed over the pairs.
+
+    The sum is never too small, and nearly exact where no group is much wider than all others.
+    """
     k = spread.shape[1]
     result = np.full(len(spread), np.nan)
     first, second = np.triu_indices(k, 1)
@@ -200,4 +204,4 @@ def _sum_over_pairs(spread: FloatArray, gap: FloatArray) -> FloatArray:
         with np.errstate(all="ignore"):
             tails = normal_cdf(-gap[part][:, None] / apart)
         result[part] = 2 * np.where(apart > 0, tails, 0.0).sum(axis=1)
-    return result
+    return np.asarray(np.minimum(np.maximum(p, _LOST), result))
