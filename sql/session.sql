@@ -20,19 +20,20 @@ CREATE OR REPLACE TEMP MACRO fmfair_names() AS TABLE
     SELECT
         unnest([
             'aim_of', 'attribute_columns', 'bin_numbers', 'bins', 'blocks', 'blocks_of', 'by_keys',
-            'calibrated', 'called', 'cell_edges', 'cell_names', 'cells', 'cells_of',
+            'calibrated', 'called', 'cell_edges', 'cell_names', 'cells', 'cells_of', 'chance_bins',
             'checked_attributes', 'checked_columns', 'checked_groups', 'checked_input',
             'checked_long', 'checked_options', 'checked_rows', 'checked_thresholds', 'coded',
-            'combinations', 'compared', 'confusion', 'curve', 'cut_blocks', 'cuts', 'display',
-            'fit_cells', 'fit_intercepts', 'fit_members', 'fit_rows', 'fit_slopes', 'fitted',
-            'gaps', 'grids', 'group_values', 'groupings', 'groups', 'incomplete', 'input_columns',
-            'input_facts', 'input_groups', 'input_rows', 'is_number', 'keyed_combinations',
-            'levels', 'long_attributes', 'long_columns', 'long_rows', 'measured', 'members', 'near',
-            'numbered', 'plain', 'profile_bins', 'profile_names', 'profiles', 'quiet', 'ranked',
-            'rates', 'reasons', 'records', 'registry', 'repeated', 'requested', 'residual', 'rules',
+            'combinations', 'compared', 'confusion', 'curve', 'cut_blocks', 'cut_rows', 'cuts',
+            'display', 'fit_cells', 'fit_intercepts', 'fit_members', 'fit_rows', 'fit_slopes',
+            'fitted', 'gaps', 'grids', 'group_values', 'groupings', 'groups', 'incomplete',
+            'input_columns', 'input_facts', 'input_groups', 'input_rows', 'is_number',
+            'keyed_combinations', 'levels', 'long_attributes', 'long_columns', 'long_rows',
+            'measured', 'members', 'moments', 'near', 'numbered', 'plain', 'profile_bins',
+            'profile_names', 'profile_values', 'profiles', 'quiet', 'range_bins', 'ranked', 'rates',
+            'reasons', 'records', 'registry', 'repeated', 'requested', 'residual', 'rules',
             'running_blocks', 'samples', 'share', 'sigmoid', 'spread', 'statistics', 'step_of',
-            'steps', 'tail', 'tallies', 'text_of', 'thresholds', 'totals', 'wanted', 'whole_values',
-            'wholes', 'widened'
+            'steps', 'tail', 'tallies', 'text_of', 'thresholds', 'totals', 'unit_bins',
+            'unit_counts', 'varied', 'wanted', 'whole_values', 'wholes', 'widened'
         ]) AS name;
 
 CREATE OR REPLACE TEMP MACRO fmfair_made() AS TABLE
