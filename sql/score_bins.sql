@@ -21,8 +21,8 @@ SELECT DISTINCT bins
 FROM requested
 WHERE kind = 'ece' AND strategy = 'uniform' AND getvariable('probability');
 
--- Per profile and bin on [0, 1]; without such bins in one bin, for the counts.
-CREATE OR REPLACE TEMP TABLE profile_bins AS
+-- Every row with its bin on [0, 1]; without such bins in one bin, for the counts.
+CREATE OR REPLACE TEMP VIEW unit_bins AS
 WITH numbers AS (
     SELECT bins FROM bin_numbers
     WHERE NOT getvariable('ece_on_group_range')
@@ -42,13 +42,19 @@ guessed AS (
 )
 
 SELECT
-    bins,
-    profile,
+    *,
     CASE
         WHEN guess > 0 AND prob < guess / bins THEN guess - 1
         WHEN guess < bins - 1 AND prob >= (guess + 1) / bins THEN guess + 1
         ELSE least(guess, bins - 1)
-    END AS bin,
+    END AS bin
+FROM guessed;
+
+CREATE OR REPLACE TEMP TABLE profile_bins AS
+SELECT
+    bins,
+    profile,
+    bin,
     count(*) AS n,
     count(*) FILTER (WHERE y = 1) AS n_pos,
     fsum(weight) AS weight,
@@ -56,8 +62,8 @@ SELECT
     fsum(weight * prob) AS sum_p,
     fsum(weight * loss) AS sum_loss,
     fsum(weight * ((prob - y) * (prob - y))) AS sum_brier
-FROM guessed
-GROUP BY ALL;
+FROM unit_bins
+GROUP BY bins, profile, bin;
 
 CREATE OR REPLACE TEMP TABLE tallies AS
 WITH sums AS (
@@ -123,7 +129,7 @@ SELECT
 FROM cell_ranges AS r
 CROSS JOIN bin_numbers AS b;
 
-CREATE OR REPLACE TEMP TABLE bins AS
+CREATE OR REPLACE TEMP VIEW range_bins AS
 -- A guess is at most one off where edges lie far apart beside what rounding moves; where they do
 -- not, there is none.
 WITH guessed AS (
@@ -143,6 +149,17 @@ WITH guessed AS (
 )
 
 SELECT
+    *,
+    CASE
+        WHEN guess IS NULL THEN len([k FOR k IN range(1, bins) IF prob > start + step * k])
+        WHEN guess > 0 AND prob <= start + step * guess THEN guess - 1
+        WHEN guess < bins - 1 AND prob > start + step * (guess + 1) THEN guess + 1
+        ELSE guess
+    END AS bin
+FROM guessed;
+
+CREATE OR REPLACE TEMP TABLE bins AS
+SELECT
     p.bins,
     m.cell,
     p.bin,
@@ -158,14 +175,9 @@ UNION ALL
 SELECT
     bins,
     cell,
-    CASE
-        WHEN guess IS NULL THEN len([k FOR k IN range(1, bins) IF prob > start + step * k])
-        WHEN guess > 0 AND prob <= start + step * guess THEN guess - 1
-        WHEN guess < bins - 1 AND prob > start + step * (guess + 1) THEN guess + 1
-        ELSE guess
-    END AS bin,
+    bin,
     fsum(weight) AS weight,
     fsum(weight * y) AS sum_y,
     fsum(weight * prob) AS sum_p
-FROM guessed
+FROM range_bins
 GROUP BY ALL;

@@ -9,6 +9,7 @@ import polars as pl
 
 from fmfair.database.connection import Database
 from fmfair.database.samples import StoredSamples
+from fmfair.ece_chance import ECE, ece_chance
 from fmfair.gaps import COLUMNS, KEY
 from fmfair.groupings import Grouping
 from fmfair.metrics.metric import Metric
@@ -16,7 +17,7 @@ from fmfair.metrics.to_sql import requested_table
 from fmfair.notes import Notes
 from fmfair.options import Options, Threshold, as_number
 from fmfair.said import note_one_sided, wanted_thresholds
-from fmfair.spread import with_spread
+from fmfair.spread import NO_SPREAD, with_spread
 from fmfair.thresholds import FIXED, per_by_key
 
 # The files that measure, in order; those of the second line are run for two groupings at a time.
@@ -83,18 +84,21 @@ class DatabaseEngine:
         if self.samples.weighted or self.samples.clustered:
             self._collect("moments", "moments", groupings)
             confusion = confusion.join(self.database.fetch("FROM moments"), on=["cell", "t"], how="left")
-        metric = pl.DataFrame({"metric": [m.name for m in self.options.metrics]}).with_row_index("position")
-        varied = self.database.fetch("FROM varied").with_columns(pl.col("position").cast(pl.UInt32))
-        spread = varied.join(metric, on="position").with_columns(same=pl.lit(None, pl.Float64))
-        place = cells.select(
-            "cell", pl.col("grouping").cast(pl.UInt32).alias("grouping"), pl.col("local").cast(pl.UInt64).alias("local")
+        spread = self.database.fetch(
+            "SELECT v.* EXCLUDE (position), r.metric FROM varied AS v JOIN requested AS r USING (position)"
         )
+        spreads = [NO_SPREAD, spread.with_columns(pl.col("cell").cast(pl.UInt64))]
+        if any(m.name == ECE for m in self.options.metrics):
+            self.database.script("ece_chance")
+            bins = self.database.fetch("FROM chance_bins ORDER BY cell, bin")
+            spreads.append(ece_chance(bins.with_columns(pl.col("cell").cast(pl.UInt64))))
+        place = cells.select(pl.col("grouping").cast(pl.UInt32), pl.col("cell", "local").cast(pl.UInt64))
         spread, confusion = (
-            table.with_columns(pl.col("cell").cast(pl.Int32))
+            table.with_columns(pl.col("cell").cast(pl.UInt64))
             .join(place, on="cell")
             .drop("cell")
             .rename({"local": "cell"})
-            for table in (spread, confusion)
+            for table in (pl.concat(spreads, how="diagonal"), confusion)
         )
         return with_spread(long, spread, confusion, self.options.metrics)
 
