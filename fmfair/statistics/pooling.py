@@ -111,7 +111,8 @@ def fay_herriot(x: ArrayLike, y: ArrayLike, v: ArrayLike, least_df: int = LEAST_
         b = np.where(known, variance / (tau2 + variance), np.where(told, 1.0, np.nan))
         shrunken = np.where(known, (1 - b) * value + b * additive, additive)
     expected = np.einsum("jp,pq,jq->j", z, covariance, z)
-    mse = np.where(known, _mse(variance, b, expected, 1 / (tau2 + variance[known])), tau2 + expected)
+    mse = tau2 + expected
+    mse[known] = _mse(variance[known], b[known], expected[known], 1 / (tau2 + variance[known]))
     return Shrunken(tau2, additive, b, shrunken, mse)
 
 
@@ -159,12 +160,11 @@ def _variance_between(z: FloatArray, y: FloatArray, v: FloatArray) -> float:
 
 
 def _mse(v: FloatArray, b: FloatArray, expected: FloatArray, w: FloatArray) -> FloatArray:
-    """The mean squared error of shrunken values; `w` are the weights of all cells with a value."""
+    """The mean squared error of the shrunken values of all cells with a value; `w` are their weights."""
     cells, total, squares = len(w), float(w.sum()), float((w * w).sum())
     spread = 2 * cells / total**2  # of tau2
     bias = 2 * (cells * squares - total**2) / total**3
-    own = b / v  # the weight of the cell itself
-    mse: FloatArray = (1 - b) * v + b * b * expected + 2 * v * v * own**3 * spread - b * b * bias
+    mse: FloatArray = (1 - b) * v + b * b * expected + 2 * v * v * w**3 * spread - b * b * bias
     return mse
 
 

@@ -86,10 +86,13 @@ def gap_interval(
     usable: BoolArray = ~np.any(np.isnan(values), axis=0)
     for families, rows in by_size(numbers, usable, count):
         k = rows.shape[1]
+        itself = np.arange(k)  # a group makes no pair with itself
         for part in chunks(np.arange(len(families) if k > 1 else 0), k * k):
-            first, second = values[:, rows[part], None], values[:, rows[part]][:, :, None, :]
-            pairs = np.stack(mover_difference(*first, *second)).reshape(2, len(part), -1)
-            result[:, families[part]] = pairs.max(axis=2)
+            t1, l1, u1 = values[:, rows[part], None]
+            t2, l2, u2 = values[:, rows[part]][:, :, None, :]
+            pairs = np.stack(mover_difference(t1, l1, u1, t2, l2, u2))
+            pairs[:, :, itself, itself] = -np.inf
+            result[:, families[part]] = pairs.max(axis=(2, 3))
     with np.errstate(invalid="ignore"):
         return Interval(np.maximum(result[0], 0.0), np.minimum(result[1], cap))
 
