@@ -1,0 +1,206 @@
+"""Printed reports with intervals: values, counts, signs, and the lines that say what they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from reports import big_report, decided, groups_of, rows_of, with_frames
+
+import fmfair
+from fmfair.certainty import valued
+from fmfair.columns import INTERVALS
+from fmfair.evaluation import evaluate
+from fmfair.render import WIDTH
+from fmfair.report import Report
+from fmfair.segmentation import evaluate_segmentation
+
+# Sensitivity 0.5 of 20, 0.9 of 200, 0.8 of 15 and 4 of 9; specificity of 20 or 200 each.
+FOUR = {"a": (10, 10, 19, 1), "b": (180, 20, 180, 20), "c": (12, 3, 15, 5), "d": (4, 5, 20, 0)}
+
+
+def with_tested_gaps(report: Report) -> Report:
+    """The report with intervals, p values and chance gaps made up for its gaps."""
+    tested = pl.col("statistic").is_in(["difference", "worst"])
+    value = pl.col("value")
+    facts = {
+        "ci_low": (value - 0.05).clip(0, 1),
+        "ci_high": (value + 0.06).clip(0, 1),
+        "ci_method": pl.lit("some method"),
+        "p_value": pl.lit(0.0001),
+        "chance_gap_95": pl.lit(0.123),
+    }
+    return with_frames(report, gaps=report.gaps.with_columns(**{k: pl.when(tested).then(v) for k, v in facts.items()}))
+
+
+def said(report: Report) -> str:
+    return " ".join(str(report).split())
+
+
+def test_values_have_their_interval_few_samples_their_counts_and_some_a_sign() -> None:
+    report = evaluate(decided(FOUR), metrics=["tpr", "tnr"], ci=0.95)
+
+    # Wilson's intervals of 10/20, 180/200, 12/15, 19/20 and 15/20.
+    assert groups_of(report) == {
+        "a": ["40", "20", "?0.500 [0.299, 0.701]", "?0.950 [0.764, 0.991]"],
+        "b": ["400", "200", "0.900 [0.851, 0.934]", "0.900 [0.851, 0.934]"],
+        "c": ["35", "15", "??0.800 [0.548, 0.930]", "?0.750 [0.531, 0.888]*"],
+        "d": ["29", "9", "4/9", "?1.000 [0.839, 1.000]"],
+    }
+    assert (
+        "[low, high]: 95 % interval (tpr, tnr: Wilson); rows counted as independent ? imprecise (20 to 99), ?? very "
+        "imprecise (10 to 19): so few samples carry the value"
+    ) in said(report)
+    assert "4/9 means 4 of only 9 samples" in said(report)
+
+
+def test_no_sign_is_explained_that_does_not_occur() -> None:
+    text = str(evaluate(decided({"a": (120, 10, 150, 10), "b": (100, 30, 150, 5)}), metrics=["tpr", "tnr"], ci=0.9))
+
+    assert "90 % interval" in text
+    assert "imprecise" not in text
+    assert "?" not in text
+
+
+def test_without_a_level_nothing_is_said_of_intervals_and_no_column_is_added() -> None:
+    report = evaluate(decided(FOUR), metrics=["tpr", "tnr"], ci=None)
+
+    assert groups_of(report)["b"] == ["400", "200", "0.9000", "0.9000"]
+    assert "[" not in str(report).split("Notes")[0]
+    assert "interval" not in str(report)
+    assert not set(INTERVALS) & set(report.groups.columns)
+    assert report.metadata["ci"] is None
+
+
+def test_balanced_accuracy_is_carried_by_the_rarer_class_as_its_mark_says() -> None:
+    report = evaluate(decided({"a": (4, 5, 40, 0), "b": (30, 10, 40, 0)}), metrics="balanced_accuracy", ci=0.95)
+
+    assert groups_of(report)["a"][-1] == "n_pos=9"
+
+
+def test_an_ece_has_beside_it_what_chance_makes_of_it() -> None:
+    frame = pl.DataFrame({"y_true": [0, 1] * 60, "y_score": [0.3, 0.6, 0.8] * 40, "sex": ["F"] * 60 + ["M"] * 60})
+
+    report = evaluate(frame, metrics=["ece"], ci=0.95)
+
+    rows = report.groups.select("group", "value", "expected").iter_rows()
+    assert {group: cells[-1].strip("*") for group, cells in groups_of(report).items()} == {
+        group: f"?{value:.3f} ({expected:.3f})" for group, value, expected in rows
+    }
+    assert "(number): what a perfectly calibrated model shows on average in such a group" in str(report)
+    assert "no intervals; rows counted as independent" in str(report)
+    assert "ece: 2 of the groups' values without an interval (no closed form; a bootstrap gives it)" in said(report)
+
+
+def test_patients_are_named_where_they_vary_as_a_whole() -> None:
+    frame = decided(FOUR).with_row_index("row").with_columns(person=pl.col("row") // 2)
+
+    report = evaluate(frame, metrics=["tpr"], ci=0.95, cluster="person")
+
+    assert "interval (tpr: Wilson, effective size); clustered by person" in said(report)
+
+
+def test_the_gaps_have_interval_p_value_and_chance_and_the_groups_none_where_there_is_no_room() -> None:
+    report = with_tested_gaps(evaluate(decided(FOUR), metrics=["tpr", "tnr"], ci=0.95))
+
+    assert rows_of(report, "Largest gaps")[:3] == [
+        ["attribute", "metric", "gap", "p", "by chance", "worst group", "value", "best group", "value"],
+        ["site", "tnr", "0.250 [0.200, 0.310]", "<0.001", "0.123", "c", "?0.750", "d", "?1.000"],
+        ["site", "tpr", "0.456 [0.406, 0.516]", "<0.001", "0.123", "d", "0.444!", "b", "0.900"],
+    ]
+    assert "by chance: the gap that equal groups like these exceed in one of twenty samples" in said(report)
+    assert "gaps: some method" in said(report)
+
+
+def test_a_notebook_has_room_for_the_intervals_of_the_groups_and_their_sizes() -> None:
+    html = with_tested_gaps(evaluate(decided(FOUR), metrics=["tpr"], ci=0.95))._repr_html_()
+
+    gaps = html.split("Summary")[0]
+    assert "<b>0.444 [0.189, 0.733]</b>!" in gaps
+    assert "0.900 [0.851, 0.934]" in gaps
+    assert '<td style="text-align:right">400</td>' in gaps
+
+
+@pytest.mark.parametrize("faked", [True, False])
+def test_wide_reports_stay_within_the_page(faked: bool) -> None:
+    wide = big_report_with_intervals()
+    report = with_tested_gaps(wide) if faked else wide
+
+    assert max(map(len, str(report).splitlines())) <= WIDTH
+    assert ("by chance" in str(report)) is faked
+
+
+def big_report_with_intervals() -> Report:
+    frame = pl.DataFrame(
+        {
+            "y_true": [0, 1, 1, 0, 1] * 120,
+            "y_score": [k * 37 % 100 / 100 for k in range(600)],
+            "sex": ["Female", "Male"] * 300,
+            "race": ["Asian", "Black", "White, not Hispanic"] * 200,
+            "scanner": ["GE", "GE", "Siemens", "Philips", "Siemens"] * 120,
+            "model": ["CLIP"] * 300 + ["BiomedCLIP"] * 300,
+        }
+    )
+    return evaluate(frame, intersections=2, ci=0.95)
+
+
+def test_an_interval_of_many_samples_shows_the_digits_that_differ_and_none_is_a_point() -> None:
+    row = {"value": 0.912345, "ci_low": 0.912, "ci_high": 0.913, "mark": None}
+
+    assert valued(row, 4) == "0.91234 [0.91200, 0.91300]"
+    assert valued({**row, "ci_low": 0.912345, "ci_high": 0.912345}, 4) == "0.912"
+    assert valued({**row, "value": None}, 4) == "-"
+
+
+def test_a_value_without_an_interval_has_its_reason() -> None:
+    frame = pl.DataFrame({"dice": [0.75] * 120 + [0.5, 0.9] * 60, "site": ["a"] * 120 + ["b"] * 120})
+
+    report = evaluate_segmentation(frame, ci=0.95)
+
+    assert groups_of(report)["a"][-1] == "0.750"
+    assert "dice: 1 of the groups' values without an interval (no spread: the values are all alike)" in said(report)
+
+
+def test_every_form_carries_the_columns(tmp_path: Path) -> None:
+    report = evaluate(decided(FOUR), metrics=["tpr", "ece"], ci=0.95)
+
+    report.write_parquet(tmp_path / "results")
+    back = Report.read_parquet(tmp_path / "results")
+    rows = report.to_dict()["groups"]
+    header = str(report.write_csv()).splitlines()[0].replace('"', "").split(",")
+
+    assert_frame_equal(back.to_frame("groups"), report.to_frame("groups"))
+    assert (set(INTERVALS) <= set(rows[0]), set(INTERVALS) <= set(header)) == (True, True)
+    assert [row["mark"] for row in rows if row["metric"] == "tpr"] == [
+        "imprecise",
+        None,
+        "very imprecise",
+        "counts only",
+    ]
+    assert back.metadata["ci"] == report.to_dict()["metadata"]["ci"] == 0.95
+    assert str(back) == str(report)
+
+
+def test_a_by_key_may_be_called_as_a_column_that_is_not_there() -> None:
+    report = evaluate(decided({"a": (20, 5, 20, 5), "b": (15, 10, 20, 5)}, mark="x"), by="mark", ci=None)
+
+    assert "mark=x" in str(report)
+    with pytest.raises(fmfair.FmfairError, match="by-key 'mark' has the name of a column of the results"):
+        evaluate(decided({"a": (20, 5, 20, 5)}, mark="x"), by="mark", ci=0.95)
+
+
+def test_arrays_have_intervals_too() -> None:
+    frame = decided(FOUR)
+
+    report = fmfair.evaluate_arrays(
+        frame["y_true"], frame["y_score"], sensitive_features={"site": frame["site"]}, metrics="tpr", ci=0.95
+    )
+
+    expected = evaluate(frame, metrics="tpr", ci=0.95)
+    assert_frame_equal(report.groups, expected.groups)
+
+
+def test_a_report_without_intervals_is_as_it_was() -> None:
+    assert "?" not in str(big_report()).split("Notes")[0]
