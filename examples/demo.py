@@ -27,6 +27,7 @@ def chest_xrays() -> fmfair.Report:
         intersections="all",
         metrics=["accuracy", "tpr", "tnr", "fpr", "ppv", "npv", "f1"],
         cluster="patient",
+        ci=0.95,
     )
 
 
@@ -39,13 +40,14 @@ def prostate_cancer() -> fmfair.Report:
         attributes=["AA"],
         score_type="rank",
         missing_scores="drop",
+        ci=0.95,
     )
 
 
-def values(report: fmfair.Report, metric: str, **where: str) -> dict[str, float]:
-    """The value of each group of one attribute."""
-    rows = report.groups.filter(pl.col("metric") == metric, **where)
-    return dict(rows.select("group", "value").iter_rows())
+def values(report: fmfair.Report, metric: str, **where: str) -> dict[str, str]:
+    """The value of each group of one attribute, with its interval."""
+    rows = report.groups.filter(pl.col("metric") == metric, **where).select("group", "value", "ci_low", "ci_high")
+    return {group: f"{value:.3f} [{low:.3f}, {high:.3f}]" for group, value, low, high in rows.iter_rows()}
 
 
 def show(title: str, sentences: list[str], report: fmfair.Report, name: str) -> None:
@@ -63,7 +65,7 @@ def main() -> None:
         "Chest X-rays: text-mined labels against radiologists",
         [
             "Pneumothorax is missed more often in AP views, usually those of patients who cannot stand:",
-            f"sensitivity {found['AP']:.3f} in AP views against {found['PA']:.3f} in PA views.",
+            f"sensitivity {found['AP']} in AP views against {found['PA']} in PA views.",
         ],
         xrays,
         "chest_xrays",
@@ -75,7 +77,7 @@ def main() -> None:
         "Prostate cancer: PSA before the operation for recurrence",
         [
             "PSA tells recurrence less well in African American patients (AA is 1):",
-            f"AUC {ranked['1']:.6f} against {ranked['0']:.6f} in all others, {overall:.6f} overall.",
+            f"AUC {ranked['1']} against {ranked['0']} in all others, {overall:.3f} overall.",
         ],
         prostate,
         "prostate_cancer",

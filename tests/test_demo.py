@@ -36,9 +36,18 @@ def test_each_report_begins_with_a_sentence_on_who_is_worse_served(printed: str)
 
     assert all(title in printed for title in titles)
     assert openings[0].startswith("Pneumothorax is missed more often in AP views")
-    assert openings[0].endswith("sensitivity 0.361 in AP views against 0.581 in PA views.")
+    assert openings[0].endswith(
+        "sensitivity 0.361 [0.277, 0.455] in AP views against 0.581 [0.483, 0.673] in PA views."
+    )
     assert openings[1].startswith("PSA tells recurrence less well in African American patients")
-    assert openings[1].endswith("AUC 0.590056 against 0.747086 in all others, 0.725980 overall.")
+    assert openings[1].endswith("AUC 0.590 [0.412, 0.744] against 0.747 [0.654, 0.820] in all others, 0.726 overall.")
+
+
+def test_the_intervals_are_those_of_patients(printed: str) -> None:
+    text = " ".join(printed.split())
+
+    assert "interval (tpr, tnr, accuracy: Wilson, effective size" in text
+    assert "clustered by patient" in text
 
 
 def test_the_output_fits_two_screens(printed: str) -> None:
