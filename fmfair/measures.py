@@ -292,7 +292,7 @@ def long_table(measured: Measured, metrics: Sequence[Metric], *, probability: bo
     parts = []
     for order, metric in enumerate(metrics):
         source = rates if metric.at_threshold else plain
-        value, note = _value(metric, probability=probability, scored=scored)
+        value, note = value_of(metric, probability=probability, scored=scored)
         parts.append(
             source.lazy().select(
                 *CELL,
@@ -313,7 +313,7 @@ def long_table(measured: Measured, metrics: Sequence[Metric], *, probability: bo
     return pl.concat(parts).collect().rechunk()  # in one piece, as it is reordered
 
 
-def _value(metric: Metric, *, probability: bool, scored: bool) -> tuple[pl.Expr, pl.Expr]:
+def value_of(metric: Metric, *, probability: bool, scored: bool) -> tuple[pl.Expr, pl.Expr]:
     """The metric's value, and the reason where it is undefined."""
     nothing = pl.lit(None, pl.Float64)
     if not metric.at_threshold and not scored:

@@ -30,6 +30,30 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 
 
+# Replicates by method, where no number is given: BCa reads further out in the tails.
+REPLICATES: Mapping[str, int] = {"percentile": 2_000, "bca": 10_000}
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """Intervals from resampled patients, or rows where there are no patients.
+
+    Attributes:
+        replicates: How many; 2,000 for `percentile` and 10,000 for `bca` where left out.
+        method: `"percentile"`, or `"bca"` (bias-corrected and accelerated, Efron 1987).
+        seed: A whole number from 0 on; the same seed gives the same numbers.
+    """
+
+    replicates: int | None = None
+    method: str = "percentile"
+    seed: int = 0
+
+    @property
+    def count(self) -> int:
+        """How many replicates are drawn."""
+        return self.replicates if self.replicates is not None else REPLICATES[self.method]
+
+
 @dataclass(frozen=True)
 class Options:
     """What the user asked for, apart from the columns."""
@@ -50,6 +74,7 @@ class Options:
     conventions: Conventions = STANDARD
     engine: str = "auto"
     ci: float | None = None
+    bootstrap: Bootstrap | None = None
 
 
 def check_options(
@@ -83,6 +108,7 @@ def check_options(
     if not isinstance(size, int) or isinstance(size, bool) or size < 0:
         problems.add(f"min_group_size={size!r} is not a whole number of rows, 0 or more")
     found["ci"] = _checked_ci(others.pop("ci", None), problems)
+    found["bootstrap"] = _checked_bootstrap(others.pop("bootstrap", None), found["ci"], problems)
     _check_intersections(others.get("intersections", 1), problems)
     for name in ("ignore", "missing_values"):
         found[name] = tuple(map(_unwrapped, _as_tuple(others.pop(name, ()))))
@@ -107,6 +133,40 @@ def _checked_ci(ci: Any, problems: Problems) -> float | None:
         return None if ci is None else float(ci)
     problems.add(f"ci={ci!r} is not a level from 0.5 up to 1, such as 0.95; None leaves the intervals out")
     return None
+
+
+# A limit is the mean of two of its neighbours among the replicates; fewer than this say nothing of them.
+LEAST_REPLICATES = 100
+
+
+def _checked_bootstrap(given: Any, ci: float | None, problems: Problems) -> Bootstrap | None:
+    """The bootstrap that a number of replicates, a method or all of it asks for."""
+    if given is None or given is False:
+        return None
+    asked = given
+    if isinstance(given, str):
+        asked = Bootstrap(method=given)
+    elif given is True:
+        asked = Bootstrap()
+    elif _whole(given):
+        asked = Bootstrap(int(given))
+    if not isinstance(asked, Bootstrap) or asked.method not in REPLICATES:
+        problems.add(
+            f"bootstrap={given!r} is not understood; give a number of replicates, 'percentile', 'bca', or for example "
+            "fmfair.Bootstrap(2000, method='bca', seed=1)"
+        )
+        return None
+    if not _whole(asked.count) or asked.count < LEAST_REPLICATES:
+        problems.add(f"bootstrap: {asked.count!r} replicates are not a whole number, {LEAST_REPLICATES} or more")
+    if not _whole(asked.seed) or not 0 <= asked.seed < 2**64:
+        problems.add(f"bootstrap: seed={asked.seed!r} is not a whole number from 0 up to 2^64")
+    if ci is None:
+        problems.add("bootstrap= makes intervals, which ci=None leaves out; give their level, such as ci=0.95")
+    return asked
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _checked_bins(bins: Any, problems: Problems) -> Bins:

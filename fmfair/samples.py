@@ -21,6 +21,7 @@ from fmfair import scores
 from fmfair.attributes import Attribute, check_bins, encode
 from fmfair.columns import GAPS, GROUPS
 from fmfair.errors import FmfairError, Problems, listing, plural, rows_at
+from fmfair.hashing import id_hashes
 from fmfair.notes import Notes
 from fmfair.options import Options
 from fmfair.outcomes import read_outcomes, weights
@@ -113,7 +114,7 @@ def classification_samples(
         FmfairError: The table is empty, or a column cannot be used as what it was named for.
     """
     context, by, attributes = _context(table, source, columns, options, notes)
-    context = context.with_columns(unit_column(table, columns.cluster))
+    context = context.with_columns(*unit_column(table, columns.cluster), *drawn_column(table, columns, options))
     weight = weights(table, columns.weight, options)
     outcomes = read_outcomes(table, weight, columns, options, notes)
     check_zero_weights(context, weight, attributes)
@@ -139,7 +140,7 @@ def value_samples(
         FmfairError: The table is empty, or a value lies outside [0, 1].
     """
     context, by, attributes = _context(table, source, columns, options, notes)
-    context = context.with_columns(unit_column(table, columns.cluster))
+    context = context.with_columns(*unit_column(table, columns.cluster), *drawn_column(table, columns, options))
     frame = context.with_columns(_value(table[name], name, metric) for metric, name in columns.values.items())
     if not columns.from_masks:
         _note_missing_values(frame, columns, notes)
@@ -167,6 +168,12 @@ def unit_column(table: pl.DataFrame, cluster: str | None) -> list[pl.Series]:
     missing = values.is_null() | (values.is_nan() if values.dtype.is_float() else False)
     refuse_missing_units(cluster, int(missing.sum()), lambda: rows_at(missing.arg_true().to_list()))
     return [(values.rank("dense") - 1).cast(pl.UInt32).alias("unit")]
+
+
+def drawn_column(table: pl.DataFrame, columns: Columns, options: Options) -> list[pl.Series]:
+    """A number for what the bootstrap draws, as a column `drawn`: the patient, else the sample; none without ids."""
+    name = columns.cluster or columns.sample_id
+    return [] if options.bootstrap is None or name is None else [id_hashes(table[name]).alias("drawn")]
 
 
 def check_unit_type(dtype: pl.DataType, cluster: str) -> None:

@@ -1,0 +1,118 @@
+"""Replicates: every value of the long table again, once per resample, and what follows from them."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from fmfair.statistics.bootstrap_limits import BootstrapInterval, percentile
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Positions: TypeAlias = npt.NDArray[np.intp]
+
+# Values kept in memory; more are kept in a temporary file.
+IN_MEMORY = 2**27
+
+
+@dataclass(frozen=True)
+class Replicates:
+    """The values of all replicates.
+
+    Attributes:
+        values: One row per row of the long table, one column per replicate; NaN where undefined.
+        debiased: The error of calibration without its bias, by the row of the long table.
+        clustered: Whether whole patients were drawn.
+    """
+
+    values: Floats
+    debiased: dict[int, Floats] = field(default_factory=dict)
+    clustered: bool = False
+
+    @property
+    def count(self) -> int:
+        """How many replicates there are."""
+        return int(self.values.shape[1])
+
+    def differences(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
+        """The signed difference of two rows of the long table in every replicate, pairs by replicates.
+
+        Args:
+            a: Rows of the long table.
+            b: The rows that are subtracted, as many.
+
+        Examples:
+            >>> Replicates(np.array([[0.5, 0.75], [0.25, 1.0]])).differences([0], [1]).tolist()
+            [[0.25, -0.25]]
+        """
+        first, second = (np.asarray(rows, dtype=np.intp) for rows in (a, b))
+        if not self.debiased:
+            return np.asarray(self.values[first] - self.values[second])
+        return self._rows(first) - self._rows(second)
+
+    def _rows(self, rows: Positions) -> Floats:
+        """Values, those of the error of calibration without their bias."""
+        found = np.asarray(self.values[rows])
+        for i, row in enumerate(rows.tolist()):
+            if row in self.debiased:
+                found[i] = self.debiased[row]
+        return found
+
+    def difference_limits(self, a: npt.ArrayLike, b: npt.ArrayLike, level: float) -> tuple[BootstrapInterval, Floats]:
+        """Percentile limits and p values of the signed differences between rows of the long table.
+
+        A difference between one group and another is smooth, so that these hold; the largest difference of several
+        groups is not.
+
+        Args:
+            a: Rows of the long table.
+            b: The rows that are subtracted, as many.
+            level: Of confidence.
+
+        Returns:
+            The limits and `2 min(1 + #{d <= 0}, 1 + #{d >= 0}) / (B + 1)`, at most 1; NaN in both where more than 5 %
+            of the replicates are undefined.
+        """
+        difference = self.differences(a, b)
+        interval = percentile(difference.T, level)
+        return interval, difference_p(difference)
+
+    def extremes(self, rows: npt.ArrayLike, family: npt.ArrayLike) -> tuple[Floats, Floats]:
+        """The smallest and the largest value of each family of rows in every replicate; NaN where none is defined.
+
+        Args:
+            rows: Rows of the long table.
+            family: The family of each, rising from 0 on without a gap.
+        """
+        start = np.searchsorted(np.asarray(family), np.arange(int(np.max(family, initial=-1)) + 1))
+        values = self.values[np.asarray(rows, dtype=np.intp)]
+        return np.fmin.reduceat(values, start, axis=0), np.fmax.reduceat(values, start, axis=0)
+
+
+def difference_p(differences: Floats) -> Floats:
+    """The two-sided p value of no difference, from signed differences in replicates (the last axis).
+
+    Examples:
+        >>> difference_p(np.array([[0.1, 0.2, 0.3], [-0.1, 0.0, 0.2]])).tolist()
+        [0.5, 1.0]
+    """
+    known = ~np.isnan(differences)
+    valid = known.sum(axis=-1)
+    below = (known & (differences <= 0)).sum(axis=-1)
+    above = (known & (differences >= 0)).sum(axis=-1)
+    p = np.minimum(2.0 * np.minimum(1 + below, 1 + above) / (valid + 1), 1.0)
+    usable = (valid > 0) & (differences.shape[-1] - valid <= 0.05 * differences.shape[-1])
+    return np.where(usable, p, np.nan)
+
+
+def empty_values(rows: int, replicates: int) -> Floats:
+    """An array for the values: in memory, or where it is large in a temporary file that goes with it."""
+    if rows * replicates <= IN_MEMORY:
+        return np.full((rows, replicates), np.nan)
+    with tempfile.TemporaryFile(prefix="fmfair-") as file:
+        values: np.memmap[Any, np.dtype[np.float64]] = np.memmap(file, np.float64, "w+", shape=(rows, replicates))
+    values[:] = np.nan
+    return values
