@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import polars as pl
 
 from fmfair.columns import INTERVALS
+from fmfair.errors import plural
 from fmfair.intervals import MARKS
 from fmfair.render import visible
 from fmfair.shown import UNDEFINED, Shown, bounded, bounds_legend, number
@@ -16,6 +17,7 @@ from fmfair.shown import UNDEFINED, Shown, bounded, bounds_legend, number
 DIGITS = 3
 # An interval that is narrower than this is shown with more decimals.
 NARROW = 0.002
+MAX_DOUBTS = 3
 SIGNS: Mapping[str, str] = {"imprecise": "?", "very imprecise": "??"}
 LOW, HIGH = list(INTERVALS)[:2]
 
@@ -71,14 +73,23 @@ def certainty_remarks(shown: Shown, metadata: Mapping[str, Any]) -> list[str]:
     of_level = "" if level is None else f"{100 * level:.6g} % "
     methods = "; ".join(_methods(shown))
     remarks = [f"[low, high]: {of_level}interval ({methods}); {kind}" if methods else f"no intervals; {kind}"]
-    bare = shown.groups.filter(pl.col("value").is_not_null() & pl.col(LOW).is_null())
-    if bare.height:
-        why = bare["ci_note"].drop_nulls().unique(maintain_order=True).to_list()
-        reason = visible(why[0]) if len(why) == 1 else "ci_note in report.groups says why"
-        whose = ", ".join(visible(m) for m in shown.metrics if m in set(bare["metric"]))
-        remarks.append(f"{whose}: {bare.height:,} of the groups' values without an interval ({reason})")
+    remarks += _doubts(shown.groups, [visible(metric) for metric in shown.metrics])
     signs = _signs(shown.groups)
     return [*remarks, signs] if signs else remarks
+
+
+def _doubts(groups: pl.DataFrame, metrics: Sequence[str]) -> list[str]:
+    """Why values have no interval or a doubtful one, the most frequent reasons first."""
+    defined = groups.filter(pl.col("value").is_not_null())
+    noted = defined.drop_nulls("ci_note")
+    reasons = noted["ci_note"].value_counts(sort=True, name="n").sort("n", "ci_note", descending=[True, False])
+    said = []
+    for reason, count in reasons.head(MAX_DOUBTS).iter_rows():
+        whose = set(noted.filter(pl.col("ci_note") == reason)["metric"])
+        of = defined.filter(pl.col("metric").is_in(whose)).height
+        said.append(f"{', '.join(m for m in metrics if m in whose)}: {visible(reason)} ({count:,} of {of:,} values)")
+    more = reasons.height - MAX_DOUBTS
+    return [*said, f"{plural(more, 'more note')} in report.groups, ci_note"] if more > 0 else said
 
 
 def _dependence(metadata: Mapping[str, Any]) -> str:

@@ -25,6 +25,7 @@ from fmfair.shown import (
 MAX_GAPS = 12
 DIGITS = 3
 MARK = "!"
+MAX_DOUBTS = 2
 
 CHANCE = "by chance"
 # The columns that say what a gap is worth, and those of the report that they show.
@@ -62,7 +63,7 @@ def gap_table(shown: Shown) -> Table | None:
     rows = ranked.head(MAX_GAPS)
     full, *leaner = (_table(shown, rows, form) for form in (FORMS if LOW in shown.groups.columns else FORMS[:1]))
     cells = [cell for row in full.rows for cell in row[full.keys :]]
-    remarks = (*brackets_legend(shown, cells), *_tests(full.header), *_remarks(metrics, compared, ranked))
+    remarks = (*brackets_legend(shown, cells), *_tests(rows), *_remarks(metrics, compared, ranked))
     return replace(full, remarks=remarks, leaner=tuple(leaner))
 
 
@@ -71,7 +72,7 @@ def _table(shown: Shown, rows: pl.DataFrame, form: Form) -> Table:
     columns = list(key_columns(shown, rows, "metric"))
     keys = len(columns)
     columns.append(("gap", [valued(row, DIGITS) for row in rows.iter_rows(named=True)]))
-    columns += [(name, [number(v, DIGITS) for v in rows[c]]) for name, c in TESTS.items() if c in rows.columns]
+    columns += [(name, [number(v, DIGITS) for v in rows[c]]) for name, c in _tested(rows).items()]
     marked: list[tuple[int, int]] = []
     for side, counts in (("worst", ("n", "n_pos")), ("best", ("n",))):
         columns.append((f"{side} group", names(rows[f"{side}_group"])))
@@ -92,14 +93,22 @@ def _table(shown: Shown, rows: pl.DataFrame, form: Form) -> Table:
     )
 
 
-def _tests(header: Sequence[str]) -> list[str]:
-    """What the columns beside the gap say."""
+def _tested(rows: pl.DataFrame) -> dict[str, str]:
+    """The columns of `TESTS` in which something stands."""
+    return {name: c for name, c in TESTS.items() if c in rows.columns and rows[c].count()}
+
+
+def _tests(rows: pl.DataFrame) -> list[str]:
+    """What the columns beside the gap say, and what makes them doubtful."""
     meanings = {
         "p": "p: of no difference between the groups, each gap for itself",
         CHANCE: f"{CHANCE}: the gap that equal groups like these exceed in one of twenty samples",
     }
-    said = "; ".join(meaning for name, meaning in meanings.items() if name in header)
-    return [said] if said else []
+    said = "; ".join(meanings[name] for name in _tested(rows))
+    doubts = rows["ci_note"].drop_nulls().unique(maintain_order=True).to_list() if "ci_note" in rows.columns else []
+    more = "; others in report.gaps, ci_note" if len(doubts) > MAX_DOUBTS else ""
+    doubt = f"intervals of gaps: {'; '.join(map(visible, doubts[:MAX_DOUBTS]))}{more}" if doubts else ""
+    return [line for line in (said, doubt) if line]
 
 
 def _ranked(shown: Shown, gaps: pl.DataFrame) -> pl.DataFrame:

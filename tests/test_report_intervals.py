@@ -29,6 +29,7 @@ def with_tested_gaps(report: Report) -> Report:
         "ci_low": (value - 0.05).clip(0, 1),
         "ci_high": (value + 0.06).clip(0, 1),
         "ci_method": pl.lit("some method"),
+        "ci_note": pl.when(value > 0.4).then(pl.lit("some doubt")),
         "p_value": pl.lit(0.0001),
         "chance_gap_95": pl.lit(0.123),
     }
@@ -91,7 +92,7 @@ def test_an_ece_has_beside_it_what_chance_makes_of_it() -> None:
     }
     assert "(number): what a perfectly calibrated model shows on average in such a group" in str(report)
     assert "no intervals; rows counted as independent" in str(report)
-    assert "ece: 2 of the groups' values without an interval (no closed form; a bootstrap gives it)" in said(report)
+    assert "ece: no closed form; a bootstrap gives it (2 of 2 values)" in said(report)
 
 
 def test_patients_are_named_where_they_vary_as_a_whole() -> None:
@@ -112,6 +113,7 @@ def test_the_gaps_have_interval_p_value_and_chance_and_the_groups_none_where_the
     ]
     assert "by chance: the gap that equal groups like these exceed in one of twenty samples" in said(report)
     assert "gaps: some method" in said(report)
+    assert "intervals of gaps: some doubt" in said(report)
 
 
 def test_a_notebook_has_room_for_the_intervals_of_the_groups_and_their_sizes() -> None:
@@ -160,7 +162,7 @@ def test_a_value_without_an_interval_has_its_reason() -> None:
     report = evaluate_segmentation(frame, ci=0.95)
 
     assert groups_of(report)["a"][-1] == "0.750"
-    assert "dice: 1 of the groups' values without an interval (no spread: the values are all alike)" in said(report)
+    assert "dice: no spread: the values are all alike (1 of 2 values)" in said(report)
 
 
 def test_every_form_carries_the_columns(tmp_path: Path) -> None:
