@@ -67,11 +67,11 @@ def evaluate_arrays(  # noqa: PLR0913 - the public door; everything behind it ta
         missing_groups: See there.
         missing_values: See there.
         conventions: See there.
-        ci: See there; samples are counted as independent.
+        ci: See there; all samples count as independent.
 
     Returns:
         The report of `fmfair.evaluate`. Arrays pair by position, and pandas inputs whose indexes hold the same
-        labels in another order by index, with a note.
+        labels in another order by index, with a note. With `ci` its frames hold intervals; see `fmfair.Report`.
 
     Raises:
         FmfairError: The input cannot be used; the message says where and what to do.

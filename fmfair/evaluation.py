@@ -100,7 +100,8 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
         missing_groups: `"drop"` leaves rows with a missing attribute out of that attribute, `"keep"` shows them.
         missing_values: Texts that mean missing, such as `["NA", "unknown"]`.
         conventions: `"standard"`, or `"fairmedfm"` for the numbers of the published package.
-        ci: Confidence level of the intervals; None leaves them out. Whole patients vary where `cluster` is given.
+        ci: Confidence level of the intervals of all values and gaps, from 0.5 up to 1; None leaves their columns out.
+            Whole patients vary where `cluster` is given; else rows count as independent.
         engine: `"polars"`, `"duckdb"` (rows stay on disk: Parquet is read where it lies, anything else is written to
             a temporary Parquet file first), or `"auto"`: DuckDB where `memory_limit` or `temp_dir` is given and for
             Parquet files that would need more than half of the memory, Polars for all else. Both give the same
@@ -109,7 +110,9 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
         temp_dir: Where DuckDB spills to, and temporary files are put; the system's folder where left out.
 
     Returns:
-        A report with the frames `summary`, `groups`, `gaps` and `overall`, and the notes.
+        A report with the frames `summary`, `groups`, `gaps` and `overall`, and the notes. With `ci`, `groups` and
+        `overall` have an interval, its method and a mark of imprecision beside each value, and `gaps` an interval, a p
+        value and what chance alone would show; `fmfair.Report` describes the columns.
 
     Raises:
         FmfairError: The input cannot be used; the message says what is wrong, where, and what to do.
@@ -125,6 +128,12 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
         >>> report = df.pipe(fmfair.evaluate)
         >>> report.summary.select("attribute", "overall-auc", "worst-auc", "auc-gap").rows()
         [('sex', 0.875, 0.75, 0.25)]
+
+        How sure are the values?
+
+        >>> sure = fmfair.evaluate(df, metrics="accuracy", ci=0.95).overall
+        >>> sure.select("value", pl.col("ci_low", "ci_high").round(3), "ci_method", "mark").rows()
+        [(0.75, 0.409, 0.929, 'Wilson', 'counts only')]
     """
     place = Place(memory_limit, temp_dir)
     question = asked(

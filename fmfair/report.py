@@ -22,6 +22,17 @@ class Report:
     Undefined is NULL in every frame, never NaN or 0; the column `note` beside it says why. By-keys, where there are
     any, are the first columns of every frame.
 
+    Where intervals were asked for (`metadata["ci"]` is their level) there are more columns behind `value`, all NULL
+    where `value` is. In `groups` and `overall`: the limits `ci_low` and `ci_high` (floats in the range of the metric,
+    `ci_low` <= `value` <= `ci_high`; NULL without a closed form or where too few rows or patients carry the value),
+    `ci_method` (its name, NULL without limits), `ci_note` (why there are none, or what makes them doubtful), `mark`
+    (`counts only` below 10 of the rows that carry the value, `very imprecise` below 20, `imprecise` below 100, else
+    NULL), and of the metric `ece` `expected` (that of a perfectly calibrated model), `debiased` and `p_value` (of
+    perfect calibration; NULL with patients). In `gaps`, for the statistics `difference` and `worst`, the same four
+    `ci_` columns (of all pairs of groups at once), `p_value` and `p_method` (of no difference between any groups),
+    `chance_gap` and `chance_gap_95` (median and 95 % point of the gap between equal groups of these sizes), and
+    `detectable_gap` (the smallest gap that would be found four times in five); NULL for the other statistics.
+
     Attributes:
         summary: One row per by-key and attribute, in the columns of the FairMedFM benchmark (`overall-auc` to `eo`, or
             `mean_dice` to `es_dice`).

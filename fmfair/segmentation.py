@@ -84,13 +84,14 @@ def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind
         missing_groups: `"drop"` leaves samples with a missing attribute out of that attribute, `"keep"` shows them.
         missing_values: Texts that mean missing.
         conventions: `"standard"`, or `"fairmedfm"` for the published package's numbers.
-        ci: Confidence level of the intervals; None leaves them out. Whole patients vary where `cluster` is given.
+        ci: Confidence level of the intervals of all values and gaps, from 0.5 up to 1; None leaves their columns out.
+            Whole patients vary where `cluster` is given; else rows count as independent.
 
     Returns:
         A report. `summary` holds mean_dice (over samples), min_dice, max_dice, delta_dice, skewness_dice, std_dice
         (population standard deviation of the group means) and es_dice (mean / (1 + std)) per attribute; higher is
         better for the means, 0 is fair for delta_dice and std_dice, 1 for skewness_dice. A group without a usable
-        sample is listed with n = 0.
+        sample is listed with n = 0. With `ci` the means have intervals; `fmfair.Report` describes the columns.
 
     Raises:
         FmfairError: The input cannot be used; the message says where and what to do.

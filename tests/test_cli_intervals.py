@@ -1,0 +1,41 @@
+"""The level of the intervals on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command_line import DICE, TABLE, run, scored, written
+
+import fmfair
+
+
+@pytest.mark.parametrize(("level", "expected"), [("0.9", 0.9), ("none", None), ("None", None)])
+def test_ci_is_the_level_of_the_intervals(tmp_path: Path, level: str, expected: float | None) -> None:
+    found = scored(written(tmp_path), "--ci", level).report
+
+    assert found["metadata"]["ci"] == expected
+    assert ("ci_low" in found["groups"][0]) is (expected is not None)
+    assert f"{'90 % interval' if expected else 'Summary'}" in run("score", written(tmp_path), "--ci", level).out
+
+
+@pytest.mark.parametrize(
+    ("level", "message"),
+    [
+        ("95 %", "--ci 95 %: expected a level such as 0.95, or none to leave the intervals out"),
+        ("95", "--ci 95.0 is not a level from 0.5 up to 1, such as 0.95; none leaves the intervals out"),
+    ],
+)
+def test_a_level_that_is_none_is_refused(tmp_path: Path, level: str, message: str) -> None:
+    result = run("score", written(tmp_path), "--ci", level)
+
+    assert (result.status, result.err.strip()) == (2, f"fmfair: error: {message}")
+
+
+def test_a_segmentation_takes_a_level_and_counts_do_not(tmp_path: Path) -> None:
+    DICE.write_csv(tmp_path / "dice.csv")
+    fmfair.counts(TABLE).write_parquet(tmp_path / "counts.parquet")
+
+    assert scored(tmp_path / "dice.csv", "--ci", "0.95").report["groups"][0]["ci_method"] == "t"
+    result = run("score", tmp_path / "counts.parquet", "--ci", "0.95")
+    assert (result.status, "--ci: only for rows, leave it out" in result.err) == (2, True)
