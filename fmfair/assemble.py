@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from fmfair.columns import BOUNDS, GAPS, GROUPS, INTERVALS, OVERALL
+from fmfair.columns import BOUNDS, CERTAINTY, GAPS, GROUPS, INTERVALS, OVERALL
 from fmfair.errors import FmfairError, listing, plural
 from fmfair.gaps import compare, reading_order
 from fmfair.groupings import Grouping, groupings
-from fmfair.intervals import Dependence, with_intervals
 from fmfair.metrics.metric import Metric
 from fmfair.notes import Notes
 from fmfair.options import Options
 from fmfair.samples import Cohort
 from fmfair.summary import summarise
+
+if TYPE_CHECKING:
+    from fmfair.uncertainty import Uncertainty
 
 # Measures the cells of groupings: groupings and the cells to list of each -> the long table of `measures.long_table`,
 # the cells of one grouping in their order.
@@ -39,8 +42,9 @@ def build_frames(
     wholes = list(dict.fromkeys([Grouping(), *scopes]))
     listed = [g.cells(samples) for g in [*divided, *wholes]]
     long = measure([*divided, *wholes], listed)
-    if options.ci is not None:
-        long = with_intervals(long, options.metrics, options.ci, Dependence(samples.clustered, samples.weighted))
+    sure = _uncertainty(samples, options)
+    if sure is not None:
+        long = sure.of_values(long)
     cells = pl.concat(
         [_named_cells(g, i, c) for i, (g, c) in enumerate(zip(divided, listed, strict=False))], rechunk=True
     )
@@ -53,6 +57,8 @@ def build_frames(
     )
     present = whole_of.join(undivided, on="grouping").drop("grouping").rename({"number": "grouping"})
     gaps = compare(groups, present, options.metrics, 2 if options.conventions.empty_below_two_groups else 1)
+    if sure is not None:
+        gaps = sure.of_gaps(gaps, groups)
     overall = undivided.filter(pl.col("grouping") == len(divided)).sort("by", "order", "t")
     _note_small_groups(groups, options, notes)
     names = {
@@ -65,6 +71,15 @@ def build_frames(
         "gaps": _public(gaps, samples, GAPS, names),
         "overall": _public(overall, samples, OVERALL, {}),
     }
+
+
+def _uncertainty(samples: Cohort, options: Options) -> Uncertainty | None:
+    """How sure values are, where that was asked for."""
+    if options.ci is None:
+        return None  # SciPy takes its time to load
+    from fmfair.uncertainty import Uncertainty
+
+    return Uncertainty.asked(samples, options)
 
 
 def _group_values(long: pl.DataFrame, cells: pl.DataFrame, options: Options, task: str) -> pl.DataFrame:
@@ -133,7 +148,7 @@ def _public(
     weight = pl.col("weight") if samples.weighted else pl.lit(None, pl.Float64)
     if "weight" in frame.columns:
         frame = frame.with_columns(weight.alias("weight_sum"))
-    for more in (BOUNDS, INTERVALS):
+    for more in (BOUNDS, INTERVALS, CERTAINTY):
         if set(more) <= set(frame.columns):  # beside the value that they are of
             schema = {
                 name: t for c, t in schema.items() for name, t in [(c, t), *(more.items() if c == "value" else ())]

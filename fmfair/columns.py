@@ -115,6 +115,23 @@ INTERVALS: Mapping[str, pl.DataType] = MappingProxyType(
     }
 )
 
+# Beside the value of a gap where intervals were asked for: its interval, a test that any group differs, the gap that
+# equal groups of these sizes would show in every second sample and in one of twenty, and the smallest true gap that
+# samples like these would show in four of five.
+CERTAINTY: Mapping[str, pl.DataType] = MappingProxyType(
+    {
+        "ci_low": pl.Float64(),
+        "ci_high": pl.Float64(),
+        "ci_method": pl.String(),
+        "ci_note": pl.String(),
+        "p_value": pl.Float64(),
+        "p_method": pl.String(),
+        "chance_gap": pl.Float64(),
+        "chance_gap_95": pl.Float64(),
+        "detectable_gap": pl.Float64(),
+    }
+)
+
 # Beside `value` in reports from counts: what the value from the rows themselves is guaranteed to lie between.
 BOUNDS: Mapping[str, pl.DataType] = MappingProxyType({"bound_low": pl.Float64(), "bound_high": pl.Float64()})
 

@@ -120,8 +120,13 @@ def _ratio(v: Values, _: Metric, level: ArrayLike, dependence: Dependence) -> Li
     return _on_effective_size(v, v["units"] if dependence.rows_count_alike else v["n"], level)
 
 
+def effective(v: Values, most: FloatArray) -> FloatArray:
+    """The number of independent rows that a rate is as sure as; at most as many as there are."""
+    return effective_size(v["value"], v["variance"], most, v["same"], weight=v["same"])
+
+
 def _on_effective_size(v: Values, most: FloatArray, level: ArrayLike) -> Limits:
-    size = effective_size(v["value"], v["variance"], most, v["same"], weight=v["same"])
+    size = effective(v, most)
     return _with_method(wilson_clustered(v["value"], size, v["units"], level), "Wilson, effective size")
 
 

@@ -1,0 +1,212 @@
+"""How sure a gap is: its interval, a test that any group differs, and the gap that chance alone would show.
+
+The largest of several differences is never 0, not even between equal groups: its interval comes from simultaneous
+intervals of all pairs, and beside it stands what equal groups of these sizes would show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from fmfair.columns import CERTAINTY
+from fmfair.gaps import PLACE
+from fmfair.group_tests import GroupTest, group_test
+from fmfair.intervals import Dependence, Values, limits
+from fmfair.metrics.metric import Metric
+from fmfair.named_gaps import NAMED_AFTER, ODDS
+from fmfair.statistics.interval import FloatArray
+from fmfair.statistics.range_of_equals import detectable_gap, range_quantile
+from fmfair.statistics.simultaneous import gap_interval, sidak_level, simultaneous_level, worst_interval
+
+NO_INTERVAL = "a group has no interval"
+SPARSE = "expected counts below 5, for which the test is only roughly right"
+DISAGREE = "the test and the interval disagree; groups this small are better judged by the interval"
+
+
+def with_certainty(
+    gaps: pl.DataFrame, groups: pl.DataFrame, metrics: Sequence[Metric], level: float, dependence: Dependence
+) -> pl.DataFrame:
+    """The gaps with the columns of `columns.CERTAINTY`, filled for the statistics `difference` and `worst`.
+
+    Args:
+        gaps: As from `gaps.compare`.
+        groups: The group values that were compared, with what is known of their spread.
+        metrics: The metrics behind `order`.
+        level: Confidence level.
+        dependence: What keeps rows from counting alike.
+    """
+    usable = groups.filter(pl.col("in_gaps") & pl.col("value").is_not_null())
+    parts = [pl.DataFrame(schema={**{c: gaps.schema[c] for c in (*PLACE, "statistic")}, **CERTAINTY})]
+    compared: dict[str, Compared] = {}
+    for order, metric in enumerate(metrics):
+        rows = usable.filter(pl.col("order") == order)
+        if metric.interval is not None and rows.height:
+            compared[metric.name] = one = Compared.of(rows, metric, dependence)
+            parts.append(one.difference(level))
+            if metric.direction != "none":
+                parts.append(one.worst(level))
+    known = pl.concat([*parts, *_named(compared, level)], how="diagonal_relaxed")
+    found = gaps.join(known, on=[*PLACE, "statistic"], how="left", nulls_equal=True, maintain_order="left")
+    defined = pl.col("value").is_not_null()
+    unknown = pl.lit("no closed form; a bootstrap gives it")
+    silent = defined & pl.col("ci_low").is_null() & pl.col("ci_note").is_null() & (pl.col("statistic") == "difference")
+    return found.with_columns(pl.when(defined).then(pl.col(c)).alias(c) for c in CERTAINTY).with_columns(
+        ci_note=pl.when(silent).then(unknown).otherwise("ci_note")
+    )
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The values of one metric in all groups of all its comparisons.
+
+    Attributes:
+        places: One row per comparison.
+        rows: One row per group.
+        family: The comparison of each group.
+        metric: The metric.
+        dependence: What keeps rows from counting alike.
+    """
+
+    places: pl.DataFrame
+    rows: pl.DataFrame
+    family: NDArray[np.int64]
+    metric: Metric
+    dependence: Dependence
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame, metric: Metric, dependence: Dependence) -> Compared:
+        """The comparisons that group values make up."""
+        places = rows.select(PLACE).unique(maintain_order=True).with_row_index("family")
+        family = rows.select(PLACE).join(places, on=PLACE, how="left", nulls_equal=True, maintain_order="left")
+        return cls(places.drop("family"), rows, family["family"].cast(pl.Int64).to_numpy(), metric, dependence)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many groups each comparison has."""
+        return np.bincount(self.family, minlength=self.places.height)
+
+    def difference(self, level: float) -> pl.DataFrame:
+        """What is known of the largest difference."""
+        value = Values(self.rows)["value"]
+        pairwise = simultaneous_level(self.sizes, level)
+        low, high, method = limits(self.rows, self.metric, pairwise[self.family], self.dependence)
+        gap = gap_interval(value, low, high, self.family, self._widest, self.places.height)
+        whole = self._bounded(low)
+        tested = group_test(self.rows, self.metric, self.family, self.places.height, self.dependence)
+        chance = self._chance(tested, level)
+        names = np.array(["simultaneous, " + str(m) for m in _first(method, self.family, self.places.height)])
+        found = self.places.with_columns(
+            pl.lit("difference").alias("statistic"),
+            pl.Series("ci_low", np.where(whole, gap.low, np.nan)),
+            pl.Series("ci_high", np.where(whole, gap.high, np.nan)),
+            pl.Series("ci_method", names),
+            pl.Series("p_value", tested.p),
+            pl.Series("p_method", tested.method),
+            *(pl.Series(name, column) for name, column in chance.items()),
+        )
+        found = found.with_columns(pl.col(pl.Float64).fill_nan(None))
+        bounded, p = pl.col("ci_low").is_not_null(), pl.col("p_value")
+        apart = (p < 1 - level) != (pl.col("ci_low") > 0)
+        several = pl.Series(self.sizes > 1)
+        return found.filter(several).with_columns(
+            ci_method=pl.when(bounded).then("ci_method"),
+            p_method=pl.when(p.is_not_null()).then("p_method"),
+            ci_note=pl.when(~bounded)
+            .then(pl.lit(NO_INTERVAL))
+            .when(apart)
+            .then(pl.lit(DISAGREE))
+            .when(pl.Series(tested.sparse).filter(several))
+            .then(pl.lit(SPARSE)),
+        )
+
+    def _bounded(self, limit: FloatArray) -> NDArray[np.bool_]:
+        """The comparisons all of whose groups have a limit: the one without might be the worst or the best."""
+        unknown = np.bincount(self.family, ~np.isfinite(limit), minlength=self.places.height)
+        return np.asarray(unknown == 0)
+
+    @property
+    def _widest(self) -> float:
+        """The largest difference that two values can have."""
+        low, high = self.metric.low, self.metric.high
+        return np.inf if low is None or high is None else high - low
+
+    def _chance(self, tested: GroupTest, level: float) -> dict[str, FloatArray]:
+        """The gap that equal groups would show in every second sample and in one of twenty, and what could be found."""
+        count = self.places.height
+        spread = np.sqrt(tested.null_variance)
+        whole = self._bounded(spread)
+        found = detectable_gap(spread, self.family, 1 - level, 0.8, count)
+        return {
+            "chance_gap": np.where(whole, range_quantile(spread, self.family, 0.5, count), np.nan),
+            "chance_gap_95": np.where(whole, range_quantile(spread, self.family, 0.95, count), np.nan),
+            # Where even the largest gap that there can be would not be found, there is none to name.
+            "detectable_gap": np.where(whole & (found <= self._widest), found, np.nan),
+        }
+
+    def worst(self, level: float) -> pl.DataFrame:
+        """The interval of the worst group: not that of the group which came out worst, as it was picked for that."""
+        per_group = sidak_level(self.sizes, level)
+        low, high, method = limits(self.rows, self.metric, per_group[self.family], self.dependence)
+        higher = self.metric.direction == "higher"
+        ends = worst_interval(low, high, self.family, higher_is_better=higher, n_families=self.places.height)
+        whole = self._bounded(low)
+        names = [f"worst of all, {m}" for m in _first(method, self.family, self.places.height)]
+        found = self.places.with_columns(
+            pl.lit("worst").alias("statistic"),
+            pl.Series("ci_low", np.where(whole, ends.low, np.nan)).fill_nan(None),
+            pl.Series("ci_high", np.where(whole, ends.high, np.nan)).fill_nan(None),
+            pl.Series("ci_method", names),
+        )
+        return found.with_columns(
+            ci_method=pl.when(pl.col("ci_low").is_not_null()).then("ci_method"),
+            ci_note=pl.when(pl.col("ci_low").is_null()).then(pl.lit(NO_INTERVAL)),
+        )
+
+
+def _named(compared: Mapping[str, Compared], level: float) -> list[pl.DataFrame]:
+    """The gaps that have names of their own; the larger of two gets half of the error each (Bonferroni)."""
+    parts = [
+        compared[metric].difference(level).with_columns(pl.col("order") + NAMED_AFTER)
+        for metric in ("tpr", "selection_rate")
+        if metric in compared
+    ]
+    other = compared.get("fpr") or compared.get("tnr")
+    if other is None or "tpr" not in compared:
+        return parts
+    half = 1 - (1 - level) / 2
+    first, second = (one.difference(half) for one in (compared["tpr"], other))
+    place = ["by", "grouping", "t"]
+    both = first.join(second.select(*place, pl.col(_LARGER).name.suffix("_other")), on=place, nulls_equal=True)
+    known = pl.all_horizontal(pl.col("ci_low", "ci_low_other").is_not_null())
+    tested = pl.all_horizontal(pl.col("p_value", "p_value_other").is_not_null())
+    smaller = (2 * pl.min_horizontal("p_value", "p_value_other")).clip(upper_bound=1.0)
+    limits_of_both = {c: pl.when(known).then(pl.max_horizontal(c, f"{c}_other")) for c in ("ci_low", "ci_high")}
+    parts.append(
+        both.select(
+            *place,
+            pl.lit(ODDS, first.schema["order"]).alias("order"),
+            "statistic",
+            pl.when(known).then(pl.col("ci_method")).alias("ci_method"),
+            pl.when(~known).then(pl.lit(NO_INTERVAL)).alias("ci_note"),
+            pl.when(tested).then(smaller).alias("p_value"),
+            pl.when(tested).then(pl.format("{}, twice the smaller", "p_method")).alias("p_method"),
+            **limits_of_both,
+        )
+    )
+    return parts
+
+
+_LARGER = ("ci_low", "ci_high", "p_value")
+
+
+def _first(names: NDArray[np.str_], family: NDArray[np.int64], count: int) -> NDArray[np.str_]:
+    """The longest of the names in each family: the form that says most of what was done."""
+    found = np.full(count, "", dtype=object)
+    for name in sorted(set(names.tolist()), key=len):
+        found[np.unique(family[names == name])] = name
+    return found.astype(str)

@@ -1,0 +1,42 @@
+"""How sure the numbers of a report are: intervals of values, and what is known of gaps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from fmfair.gap_intervals import with_certainty
+from fmfair.intervals import Dependence, with_intervals
+from fmfair.options import Options
+from fmfair.samples import Cohort
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """What is added to values and gaps.
+
+    Attributes:
+        options: What the user asked for.
+        level: Confidence level.
+        dependence: What keeps rows from counting alike.
+    """
+
+    options: Options
+    level: float
+    dependence: Dependence
+
+    @classmethod
+    def asked(cls, samples: Cohort, options: Options) -> Uncertainty | None:
+        """What was asked for; None where nothing was."""
+        if options.ci is None:
+            return None
+        return cls(options, options.ci, Dependence(samples.clustered, samples.weighted))
+
+    def of_values(self, long: pl.DataFrame) -> pl.DataFrame:
+        """The long table with the columns of `columns.INTERVALS`."""
+        return with_intervals(long, self.options.metrics, self.level, self.dependence)
+
+    def of_gaps(self, gaps: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
+        """The gaps with the columns of `columns.CERTAINTY`."""
+        return with_certainty(gaps, groups, self.options.metrics, self.level, self.dependence)

@@ -1,0 +1,111 @@
+"""How sure gaps are: worked values, and what must hold on any table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fmfair
+from tests.statistics_data import GROUP, PATIENT, S1, Y
+
+T = pl.DataFrame({"y": Y, "s1": S1, "group": list(GROUP), "patient": PATIENT})
+
+
+def gaps(frame: pl.DataFrame, **given: Any) -> dict[tuple[str, str], dict[str, Any]]:
+    options = {"y_true": "y", "y_score": "s1", "attributes": "group", "by": [], "ci": 0.95, **given}
+    report = fmfair.evaluate(frame, **options)
+    return {(row["metric"], row["statistic"]): row for row in report.gaps.iter_rows(named=True)}
+
+
+def test_worked_values_of_three_groups() -> None:
+    found = gaps(T)
+    auc = found["auc", "difference"]
+    assert auc["p_value"] == pytest.approx(0.287488196371, abs=1e-9)
+    assert auc["p_method"] == "pooled placements, F"
+    assert auc["chance_gap_95"] == pytest.approx(0.500273248649, abs=1e-7)
+    assert found["accuracy", "difference"]["p_value"] == pytest.approx(0.82999516482, abs=1e-9)
+    assert found["auc", "worst"]["ci_method"].startswith("worst of all")
+
+
+def test_worked_values_of_two_groups() -> None:
+    for pair, p in (("AB", 0.848483041308), ("AC", 0.24074748781), ("BC", 0.286658272338)):
+        row = gaps(T.filter(pl.col("group").is_in(list(pair))))["auc", "difference"]
+        assert (row["p_method"], row["p_value"]) == ("DeLong, t", pytest.approx(p, abs=1e-9))
+    row = gaps(T.filter(pl.col("group") != "A"))["tpr", "difference"]
+    assert row["ci_low"] == 0.0
+    assert row["ci_high"] == pytest.approx(0.709013918417, abs=1e-9)  # Newcombe's method 10 of C - B
+
+
+def test_the_smallest_gap_that_could_be_seen() -> None:
+    row = gaps(pl.concat([T] * 4).filter(pl.col("group") != "C"))["auc", "difference"]
+    assert row["chance_gap"] < row["chance_gap_95"] < row["detectable_gap"] < 1.0
+
+
+def test_named_gaps_have_the_certainty_of_their_rates() -> None:
+    found = gaps(T)
+    named = {"equal_opportunity": "tpr", "demographic_parity": "selection_rate"}
+    for name, rate in named.items():
+        for column in ("value", "ci_low", "ci_high", "p_value", "chance_gap_95"):
+            assert found[name, "difference"][column] == found[rate, "difference"][column]
+    odds = found["equalized_odds", "difference"]
+    wider = gaps(T, ci=0.975)
+    assert odds["ci_high"] == max(wider[rate, "difference"]["ci_high"] for rate in ("tpr", "fpr"))
+    assert odds["p_value"] == min(1.0, 2 * min(found[rate, "difference"]["p_value"] for rate in ("tpr", "fpr")))
+
+
+def test_a_group_without_an_interval_leaves_none_for_the_gap() -> None:
+    frame = T.with_columns(patient=pl.when(pl.col("group") == "A").then(0).otherwise("patient"))
+    row = gaps(frame, cluster="patient")["accuracy", "difference"]
+    assert (row["ci_low"], row["ci_note"]) == (None, "a group has no interval")
+
+
+def test_other_statistics_have_none() -> None:
+    found = gaps(T)
+    assert found["auc", "ratio"]["ci_low"] is None
+    assert found["ece", "difference"]["ci_note"] == "no closed form; a bootstrap gives it"
+
+
+def test_a_gap_of_segmentation() -> None:
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame({"dice": rng.uniform(0.6, 0.9, 90), "site": ["x", "y", "z"] * 30})
+    row = fmfair.evaluate_segmentation(frame, attributes="site", ci=0.95).gaps.row(0, named=True)
+    assert row["statistic"] == "difference"
+    assert 0 <= row["ci_low"] <= row["value"] <= row["ci_high"]
+    assert row["p_method"] == "Welch"
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> pl.DataFrame:
+    n = draw(st.integers(1, 40))
+    columns = {
+        "y": draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)),
+        "s1": [k / 10 for k in draw(st.lists(st.integers(0, 10), min_size=n, max_size=n))],
+        "group": draw(st.lists(st.sampled_from("abcd"), min_size=n, max_size=n)),
+        "patient": draw(st.lists(st.integers(0, 6), min_size=n, max_size=n)),
+    }
+    return pl.DataFrame(columns)
+
+
+@settings(max_examples=30)
+@given(frame=tables(), clustered=st.booleans())
+def test_gaps_of_any_table(frame: pl.DataFrame, clustered: bool) -> None:
+    given: dict[str, Any] = {"cluster": "patient"} if clustered else {}
+    for (metric, statistic), row in gaps(frame, metrics="all", **given).items():
+        low, high = row["ci_low"], row["ci_high"]
+        assert (low is None) == (high is None) == (row["ci_method"] is None)
+        assert row["p_value"] is None or 0 <= row["p_value"] <= 1
+        if row["value"] is None:
+            assert low is None
+            assert row["p_value"] is None
+        elif low is not None:
+            assert low < high, (metric, statistic)
+            assert low <= row["value"] <= high, (metric, statistic)
+        elif statistic == "difference":
+            assert row["ci_note"] is not None, metric
+        if row["chance_gap"] is not None:
+            assert 0 < row["chance_gap"] < row["chance_gap_95"]
