@@ -10,7 +10,6 @@ import polars as pl
 
 from fmfair.columns import INTERVALS
 from fmfair.errors import plural
-from fmfair.intervals import MARKS
 from fmfair.render import visible
 from fmfair.shown import UNDEFINED, Shown, bounded, bounds_legend, number
 
@@ -101,22 +100,26 @@ def _methods(shown: Shown) -> list[str]:
     """The methods of each metric, those with the same ones together, and those of the gaps."""
     metrics: dict[str, list[str]] = {}
     for metric in shown.metrics:
-        methods = _distinct(shown.groups.filter(pl.col("metric") == metric))
+        methods = _distinct(shown.groups.filter(pl.col("metric") == metric)["ci_method"])
         if methods:
             metrics.setdefault(methods, []).append(visible(metric))
     found = [f"{', '.join(names)}: {methods}" for methods, names in metrics.items()]
     if LOW in shown.gaps.columns:
-        methods = _distinct(shown.gaps.filter(pl.col("statistic") == "difference"))
+        # What follows the comma are the methods of the groups again.
+        of_gaps = shown.gaps.filter(pl.col("statistic") == "difference")["ci_method"]
+        methods = _distinct(of_gaps.str.split(", ").list.first())
         found += [f"gaps: {methods}"] if methods else []
     return found
 
 
-def _distinct(frame: pl.DataFrame) -> str:
-    return " or ".join(frame["ci_method"].drop_nulls().unique(maintain_order=True))
+def _distinct(methods: pl.Series) -> str:
+    return " or ".join(methods.drop_nulls().unique(maintain_order=True))
 
 
 def _signs(groups: pl.DataFrame) -> str:
     """What the signs that occur mean: from which count to which."""
+    from fmfair.intervals import MARKS  # SciPy takes its time to load
+
     there = set(groups["mark"])
     ranges = reversed(list(pairwise(sorted(MARKS))))
     shown = [(MARKS[most], f"{least} to {most - 1}") for least, most in ranges if MARKS[most] in there]

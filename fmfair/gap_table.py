@@ -25,7 +25,6 @@ from fmfair.shown import (
 MAX_GAPS = 12
 DIGITS = 3
 MARK = "!"
-MAX_DOUBTS = 2
 
 CHANCE = "by chance"
 # The columns that say what a gap is worth, and those of the report that they show.
@@ -101,13 +100,13 @@ def _tested(rows: pl.DataFrame) -> dict[str, str]:
 def _tests(rows: pl.DataFrame) -> list[str]:
     """What the columns beside the gap say, and what makes them doubtful."""
     meanings = {
-        "p": "p: of no difference between the groups, each gap for itself",
-        CHANCE: f"{CHANCE}: the gap that equal groups like these exceed in one of twenty samples",
+        "p": "p: of no difference, each gap for itself",
+        CHANCE: f"{CHANCE}: exceeded by 1 in 20 gaps of equal groups",
     }
     said = "; ".join(meanings[name] for name in _tested(rows))
     doubts = rows["ci_note"].drop_nulls().unique(maintain_order=True).to_list() if "ci_note" in rows.columns else []
-    more = "; others in report.gaps, ci_note" if len(doubts) > MAX_DOUBTS else ""
-    doubt = f"intervals of gaps: {'; '.join(map(visible, doubts[:MAX_DOUBTS]))}{more}" if doubts else ""
+    more = "; more in ci_note" if len(doubts) > 1 else ""
+    doubt = f"of some gaps: {visible(doubts[0])}{more}" if doubts else ""
     return [line for line in (said, doubt) if line]
 
 

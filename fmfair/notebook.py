@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
+_PARAMETERS = inspect.signature(evaluate).parameters
+
+
 def _check(arguments: Mapping[str, Any]) -> None:
     """Arguments that `evaluate` does not know, and another engine, are refused."""
-    known = [name for name in inspect.signature(evaluate).parameters if name not in ("frame", "engine")]
+    known = [name for name in _PARAMETERS if name not in ("frame", "engine")]
     problems = Problems()
     for name in arguments:
         if name != "engine" and name not in known:
@@ -66,7 +69,8 @@ def connect(
     if frame is None and arguments:
         raise FmfairError(f"connect: {listing(arguments)} given without a table; give the table first")
     _check(arguments)
-    question = None if frame is None else asked(frame, **{**arguments, "engine": "duckdb"})
+    level = {"ci": _PARAMETERS["ci"].default}
+    question = None if frame is None else asked(frame, **{**level, **arguments, "engine": "duckdb"})
     with ExitStack() as stack:
         database = kept_database(Place(memory_limit, temp_dir), stack)
         database.script("metrics")

@@ -11,7 +11,6 @@ import polars as pl
 
 from fmfair.columns import BOUNDS
 from fmfair.export import Frames, by_keys, texts
-from fmfair.intervals import MARKS, carrier
 from fmfair.metrics.metric import NOT_A_PROBABILITY, Metric
 from fmfair.metrics.registry import REGISTRY
 from fmfair.render import visible
@@ -259,20 +258,20 @@ def _with_carriers(groups: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame
     A ranking is as uncertain as the rarer class is rare; where values are marked the marks say what carries them.
     """
     known = {name: metric for name in metrics if (metric := metric_of(name)) is not None}
-    marked = "mark" in groups.columns
     n_pos, n_neg = pl.col("n_pos"), pl.col("n") - pl.col("n_pos")
-    both = [name for name, metric in known.items() if (_of_both(metric) if marked else metric.family == "ranking")]
+    if "mark" in groups.columns:
+        from fmfair.intervals import MARKS, carrier  # only then, since SciPy takes its time to load
+
+        few = pl.col("mark").eq_missing(pl.lit(MARKS[FEW]))
+        both = [name for name, metric in known.items() if "n_pos" in carrier(metric).meta.root_names()]
+    else:
+        few = (pl.col("carried") < FEW).fill_null(value=False)
+        both = [name for name, metric in known.items() if metric.family == "ranking"]
     rarer = pl.col("metric").is_in(both) & n_pos.is_not_null()
     denominators = {name: metric.denominator for name, metric in known.items()}
     plain = pl.col("metric").replace_strict(denominators, default="n", return_dtype=pl.String)
     rarer_unit = pl.when(n_pos <= n_neg).then(pl.lit("n_pos")).otherwise(pl.lit("n_neg"))
-    few = pl.col("mark").eq_missing(pl.lit(MARKS[FEW])) if marked else (pl.col("carried") < FEW).fill_null(value=False)
     return groups.with_columns(
         pl.when(rarer).then(pl.min_horizontal(n_pos, n_neg)).otherwise("denominator").alias("carried"),
         pl.when(rarer).then(rarer_unit).otherwise(plain).alias("unit"),
     ).with_columns(few.alias("few"))
-
-
-def _of_both(metric: Metric) -> bool:
-    """Whether the rarer class carries a metric."""
-    return "n_pos" in carrier(metric).meta.root_names()
