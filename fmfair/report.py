@@ -28,10 +28,11 @@ class Report:
     `ci_method` (its name, NULL without limits), `ci_note` (why there are none, or what makes them doubtful), `mark`
     (`counts only` below 10 of the rows that carry the value, `very imprecise` below 20, `imprecise` below 100, else
     NULL), and of the metric `ece` `expected` (that of a perfectly calibrated model), `debiased` and `p_value` (of
-    perfect calibration; NULL with patients). In `gaps`, for the statistics `difference` and `worst`, the same four
-    `ci_` columns (of all pairs of groups at once), `p_value` and `p_method` (of no difference between any groups),
-    `chance_gap` and `chance_gap_95` (median and 95 % point of the gap between equal groups of these sizes), and
-    `detectable_gap` (the smallest gap that would be found four times in five); NULL for the other statistics.
+    perfect calibration; NULL with patients). In `gaps`, of the statistics `difference` and `worst`, the same four `ci_`
+    columns, of `difference` for all pairs of groups at once; of `difference` also `p_value` and `p_method` (of no
+    difference between any groups), `chance_gap` and `chance_gap_95` (median and 95 % point of the gap between equal
+    groups of these sizes), and `detectable_gap` (the smallest true gap that would be found four times in five). All of
+    them are NULL for the other statistics, and for metrics without a closed form.
 
     Attributes:
         summary: One row per by-key and attribute, in the columns of the FairMedFM benchmark (`overall-auc` to `eo`, or
