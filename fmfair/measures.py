@@ -137,7 +137,7 @@ class Engine:
             if rows is not None:
                 alike = not (self.samples.weighted or rows.unit is not None)
                 spreads.append(spread_of_ranking(self.metrics, ranked, None if alike else rows, self.frame))
-                spreads.append(spread_of_means(self._row_values(), rows, self.frame))
+                spreads.append(spread_of_means(self.row_values(), rows, self.frame))
             if self._cut:
                 confusions.append(confusion_at(blocks, wanted, self.thresholds(grouping)))
         if self._chance:
@@ -154,7 +154,7 @@ class Engine:
             )
         return stats, confusion, pl.concat(spreads)
 
-    def _row_values(self) -> dict[str, pl.Series]:
+    def row_values(self) -> dict[str, pl.Series]:
         """The value of every row, of the metrics that are the mean of one."""
         values = {"bce": pl.col("bce"), "brier": brier_rows(pl.col("y"), pl.col("prob"))}
         wanted = [values[m.name].alias(m.name) for m in self.metrics if m.name in values]

@@ -6,13 +6,13 @@ every unit, so that one table serves every rate: the ratio estimator of survey s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations_with_replacement
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from fmfair.influence import Flags
 from fmfair.metrics.metric import CONFUSION, Metric
 from fmfair.thresholds import DECIDED_T
 from fmfair.units import CellRows, Floats
@@ -41,24 +41,44 @@ def moment_table(
     Returns:
         Columns `cell`, `t`, `PRODUCTS` and `COUNTED`.
     """
-    y = rows.of(frame["y"]) == 1
     weight = rows.of(frame["weight"]) if "weight" in frame.columns else None
-    parts = []
+    parts = [
+        _moments(rows, cases, weight, t) for t, cases in confusion_cases(frame, rows, thresholds, rank, decided=decided)
+    ]
+    return pl.concat(parts) if parts else _EMPTY
+
+
+def confusion_cases(
+    frame: pl.DataFrame, rows: CellRows, thresholds: pl.DataFrame | None, rank: str | None, *, decided: bool
+) -> Iterator[tuple[int, dict[str, Flags]]]:
+    """Which rows are true and false positives and negatives, at one threshold after another, decisions last.
+
+    Args:
+        frame: The table of samples.
+        rows: The rows of the cells.
+        thresholds: As from `threshold_table`; None where nothing is cut.
+        rank: The column of ranks that thresholds cut.
+        decided: Whether the table has decisions.
+
+    Yields:
+        The number `t` of the threshold, and for each count of `CONFUSION` a mask.
+    """
+    y = rows.of(frame["y"]) == 1
     if thresholds is not None and rank is not None:
         by, ranks = rows.of(frame["by"]), rows.of(frame[rank]) >> 1
         for (t,), cuts in thresholds.drop_nulls("cut").group_by("t", maintain_order=True):
             cut = np.full(int(by.max(initial=0)) + 1, np.iinfo(np.int64).max)
             cut[cuts["by"].to_numpy()[cuts["by"].to_numpy() < len(cut)]] = cuts.filter(pl.col("by") < len(cut))["cut"]
-            parts.append(_moments(rows, y, ranks.astype(np.int64) >= cut[by], weight, int(str(t))))
+            yield int(str(t)), _cases(y, ranks.astype(np.int64) >= cut[by])
     if decided:
-        parts.append(_moments(rows, y, rows.of(frame["pred"]) == 1, weight, DECIDED_T))
-    return pl.concat(parts) if parts else _EMPTY
+        yield DECIDED_T, _cases(y, rows.of(frame["pred"]) == 1)
 
 
-def _moments(
-    rows: CellRows, y: npt.NDArray[np.bool_], called: npt.NDArray[np.bool_], weight: Floats | None, t: int
-) -> pl.DataFrame:
-    cases = {"tp": y & called, "fp": ~y & called, "fn": y & ~called, "tn": ~y & ~called}
+def _cases(y: Flags, called: Flags) -> dict[str, Flags]:
+    return {"tp": y & called, "fp": ~y & called, "fn": y & ~called, "tn": ~y & ~called}
+
+
+def _moments(rows: CellRows, cases: Mapping[str, Flags], weight: Floats | None, t: int) -> pl.DataFrame:
     units = {name: rows.per_unit(case if weight is None else case * weight) for name, case in cases.items()}
     products = {f"{a}*{b}": rows.over_units(units[a] * units[b]) for a, b in PAIRS}
     counted = {

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from fmfair.blocks import Blocks
+from fmfair.influence import auc_variance, counted_units, mean_influence, ranking_influences, weights_of
 from fmfair.metrics.blocks import NEG, POS
 from fmfair.metrics.metric import IntervalKind, Metric
 from fmfair.moments import rate_spread
@@ -130,64 +131,32 @@ def _precision_facts(m: pl.Expr, n: pl.Expr) -> dict[str, pl.Expr]:
 def _from_rows(kinds: Mapping[IntervalKind, str], blocks: Blocks, rows: CellRows, frame: pl.DataFrame) -> pl.DataFrame:
     """From the influence of each row, which a weight scales and a patient adds up."""
     y = rows.of(frame["y"]).astype(np.float64)
-    weight = rows.of(frame["weight"]) if "weight" in frame.columns else np.ones(len(y))
-    at = blocks.of_rows(rows.number, rows.of(frame[blocks.ranks.column]).astype(np.uint64) >> np.uint64(1))
-    placed = _placed(blocks)
-    pos, neg = rows.sums(weight * y), rows.sums(weight * (1 - y))
-    shares = {name: placed[name].to_numpy()[at] for name in placed.columns}
+    influences = ranking_influences(kinds, blocks, rows, frame)
+    units, i_pos, i_neg = counted_units(rows, y)
     facts: dict[str, Floats] = {}
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if "auc" in kinds:
-            value = rows.sums(weight * y * shares["of_pos"]) / pos
-            of_pos = weight * y * (shares["of_pos"] - value[rows.cell]) / pos[rows.cell]
-            of_neg = weight * (1 - y) * (shares["of_neg"] - value[rows.cell]) / neg[rows.cell]
-            facts |= {f"{kinds['auc']}:{k}": v for k, v in _clustered_auc(rows, y, of_pos, of_neg).items()}
-        if "average_precision" in kinds:
-            value = rows.sums(weight * y * shares["precision"]) / pos
-            gained = shares["precision"] + shares["risen"] - value[rows.cell]
-            influence = weight * np.where(y == 1, gained, -shares["lost"]) / pos[rows.cell]
-            name = kinds["average_precision"]
-            facts[f"{name}:variance"] = rows.variance(influence)
-            facts[f"{name}:units"] = rows.over_units(np.ones(len(rows.cell_of_unit)))
-            facts[f"{name}:pos_units"] = rows.over_units(rows.per_unit(y) > 0)
+    if "auc" in kinds:
+        found = {
+            **_of_classes(rows, y, influences["auc"]),
+            "variance": auc_variance(rows, y, influences["auc"]),
+            "units": units,
+            "pos_units": i_pos,
+            "neg_units": i_neg,
+        }
+        facts |= {f"{kinds['auc']}:{fact}": values for fact, values in found.items()}
+    if "average_precision" in kinds:
+        name = kinds["average_precision"]
+        facts[f"{name}:variance"] = rows.variance(influences["average_precision"])
+        facts[f"{name}:units"] = units
+        facts[f"{name}:pos_units"] = i_pos
     return _listed(pl.DataFrame({"cell": rows.numbers, **facts}), kinds.values())
 
 
-def _placed(blocks: Blocks) -> pl.DataFrame:
-    """What the rows of each block have in common: their placements, and what they do to the precision."""
-    pos, neg = POS.cast(pl.Float64), NEG.cast(pl.Float64)
-    tp, fp = pos.cum_sum(reverse=True), neg.cum_sum(reverse=True)
-    columns = {
-        "of_pos": (neg.cum_sum() - neg / 2) / neg.sum(),
-        "of_neg": (tp - pos / 2) / pos.sum(),
-        "precision": tp / (tp + fp),
-        "risen": (pos * fp / (tp + fp) ** 2).cum_sum(),
-        "lost": (pos * tp / (tp + fp) ** 2).cum_sum(),
-    }
-    return blocks.by_cell().select(value.over("cell").alias(name) for name, value in columns.items()).collect()
-
-
-def _clustered_auc(rows: CellRows, y: Floats, of_pos: Floats, of_neg: Floats) -> dict[str, Floats]:
-    """Obuchowski's variance; the sandwich where it comes out negative."""
-    a, b = rows.per_unit(np.where(y == 1, of_pos, 0.0)), rows.per_unit(np.where(y == 0, of_neg, 0.0))
-    with_pos, with_neg = rows.per_unit(y) > 0, rows.per_unit(1 - y) > 0
-    i_pos, i_neg = rows.over_units(with_pos), rows.over_units(with_neg)
-    units = rows.over_units(np.ones(len(a)))
-    total = (
-        corrected(i_pos) * rows.over_units(a**2)
-        + corrected(i_neg) * rows.over_units(b**2)
-        + 2 * corrected(units) * rows.over_units(a * b)
-    )
-    sandwich = corrected(units) * rows.over_units((a + b) ** 2)
-    m, n = rows.sums(y), rows.sums(1 - y)
-    return {
-        "variance": np.where(total < 0, sandwich, total),
-        "units": units,
-        "pos_variance": corrected(m) * rows.sums(np.where(y == 1, of_pos, 0.0) ** 2),
-        "neg_variance": corrected(n) * rows.sums(np.where(y == 0, of_neg, 0.0) ** 2),
-        "pos_units": i_pos,
-        "neg_units": i_neg,
-    }
+def _of_classes(rows: CellRows, y: Floats, influence: Floats) -> dict[str, Floats]:
+    """What the positives and the negatives contribute to the variance of an AUC, whatever the patients."""
+    found = {}
+    for fact, inside in (("pos_variance", y == 1), ("neg_variance", y == 0)):
+        found[fact] = corrected(rows.sums(inside)) * rows.sums(np.where(inside, influence, 0.0) ** 2)
+    return found
 
 
 def spread_of_means(values: Mapping[str, pl.Series], rows: CellRows, frame: pl.DataFrame) -> pl.DataFrame:
@@ -199,14 +168,10 @@ def spread_of_means(values: Mapping[str, pl.Series], rows: CellRows, frame: pl.D
         frame: The table of samples.
     """
     facts: dict[str, Floats] = {}
-    weight = rows.of(frame["weight"]) if "weight" in frame.columns else np.ones(len(rows.cell))
-    total = rows.sums(weight)
+    weight = weights_of(rows, frame)
     units = rows.over_units(np.ones(len(rows.cell_of_unit)))
     for name, column in values.items():
-        value = rows.of(column)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            mean = rows.sums(weight * value) / total
-        influence = weight * (value - mean[rows.cell]) / total[rows.cell]
+        influence = mean_influence(rows.of(column), rows, weight)
         facts |= {f"{name}:variance": rows.variance(influence), f"{name}:units": units}
     return _listed(pl.DataFrame({"cell": rows.numbers, **facts}), values)
 
