@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from fmfair.columns import BOUNDS, CERTAINTY, GAPS, GROUPS, INTERVALS, OVERALL
+from fmfair.columns import BOUNDS, CERTAINTY, GAPS, GROUPS, INTERVALS, OVERALL, PAIRS
 from fmfair.errors import FmfairError, listing, plural
 from fmfair.gaps import compare, reading_order
 from fmfair.groupings import Grouping, groupings
@@ -59,13 +59,16 @@ def build_frames(
     gaps = compare(groups, present, options.metrics, 2 if options.conventions.empty_below_two_groups else 1)
     if sure is not None:
         gaps = sure.of_gaps(gaps, groups)
+    pairs = None if sure is None else sure.of_pairs(groups, samples.attributes)
     overall = undivided.filter(pl.col("grouping") == len(divided)).sort("by", "order", "t")
     _note_small_groups(groups, options, notes)
     names = {
         "attribute": pl.Series([g.attribute for g in divided], dtype=pl.String),
         "attribute_parts": pl.Series([g.attribute_parts for g in divided], dtype=pl.List(pl.String)),
     }
+    frames = {} if pairs is None else {"pairs": _public(pairs, samples, PAIRS, names)}
     return {
+        **frames,
         "summary": _public(summarise(groups, gaps, present, options, task), samples, None, names),
         "groups": _public(groups, samples, GROUPS, names),
         "gaps": _public(gaps, samples, GAPS, names),

@@ -117,7 +117,7 @@ INTERVALS: Mapping[str, pl.DataType] = MappingProxyType(
 
 # Beside the value of a gap where intervals were asked for: its interval, a test that any group differs, the gap that
 # equal groups of these sizes would show in every second sample and in one of twenty, and the smallest true gap that
-# samples like these would show in four of five.
+# samples like these would show in four of five; and what the interval says of the margin that the user named.
 CERTAINTY: Mapping[str, pl.DataType] = MappingProxyType(
     {
         "ci_low": pl.Float64(),
@@ -129,6 +129,33 @@ CERTAINTY: Mapping[str, pl.DataType] = MappingProxyType(
         "chance_gap": pl.Float64(),
         "chance_gap_95": pl.Float64(),
         "detectable_gap": pl.Float64(),
+        "verdict": pl.String(),
+    }
+)
+
+# Pairs of groups of single attributes, where intervals were asked for.
+PAIRS: Mapping[str, pl.DataType] = MappingProxyType(
+    {
+        "attribute": pl.String(),
+        "metric": pl.String(),
+        "threshold": pl.Float64(),
+        "threshold_rule": pl.String(),
+        "group": pl.String(),
+        "other_group": pl.String(),
+        "value": pl.Float64(),
+        "other_value": pl.Float64(),
+        "difference": pl.Float64(),
+        "ci_low": pl.Float64(),
+        "ci_high": pl.Float64(),
+        "ci_method": pl.String(),
+        "p_value": pl.Float64(),
+        "p_method": pl.String(),
+        "p_holm": pl.Float64(),
+        "ratio": pl.Float64(),
+        "ratio_low": pl.Float64(),
+        "ratio_high": pl.Float64(),
+        "verdict": pl.String(),
+        "note": pl.String(),
     }
 )
 

@@ -57,6 +57,8 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
     missing_values: Sequence[str] = (),
     conventions: str = "standard",
     ci: float | None = None,
+    reference: Mapping[str, str] | None = None,
+    margins: Mapping[str, float] | None = None,
     engine: str = "auto",
     memory_limit: str | None = None,
     temp_dir: str | os.PathLike[str] | None = None,
@@ -102,6 +104,10 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
         conventions: `"standard"`, or `"fairmedfm"` for the numbers of the published package.
         ci: Confidence level of the intervals of all values and gaps, from 0.5 up to 1; None leaves their columns out.
             Whole patients vary where `cluster` is given; else rows count as independent.
+        reference: The group that others are compared with in `report.pairs`, by attribute: `{"sex": "M"}`; the largest
+            where none is named.
+        margins: The difference that matters, by metric: `{"auc": 0.05}`. The column `verdict` of gaps and pairs then
+            says whether the interval leaves a larger difference `excluded`, `shown`, or `cannot tell`.
         engine: `"polars"`, `"duckdb"` (rows stay on disk: Parquet is read where it lies, anything else is written to
             a temporary Parquet file first), or `"auto"`: DuckDB where `memory_limit` or `temp_dir` is given and for
             Parquet files that would need more than half of the memory, Polars for all else. Both give the same
@@ -165,6 +171,8 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
         missing_values=missing_values,
         conventions=conventions,
         ci=ci,
+        reference=reference,
+        margins=margins,
         engine=engine,
     )
     if wants_database(question, place):

@@ -20,7 +20,9 @@ from fmfair.version import installed_version
 # Grows when a column or key is renamed, removed or given another meaning, not when one is added.
 SCHEMA_VERSION = 1
 
-FRAMES = ("summary", "groups", "gaps", "overall")
+FRAMES = ("summary", "groups", "gaps", "overall", "pairs")
+# A report may lack these.
+LATER = ("pairs",)
 
 Frames = Mapping[str, pl.DataFrame]
 
@@ -75,8 +77,8 @@ def write_folder(folder: PathLike, frames: Frames, facts: Mapping[str, Any]) -> 
     entries = {k: v if isinstance(v, str) else strict_json(plain(v)) for k, v in facts.items()}
     try:
         with whole_folder(folder, _foreign) as place:
-            for name in FRAMES:
-                frames[name].write_parquet(_file(place, name), metadata=entries)
+            for name, frame in frames.items():
+                frame.write_parquet(_file(place, name), metadata=entries)
     except pl.exceptions.PolarsError as error:
         raise FmfairError(f"cannot write {folder}: {error}") from error
 
@@ -88,7 +90,8 @@ def read_folder(folder: PathLike) -> tuple[dict[str, pl.DataFrame], tuple[str, .
         FmfairError: A file is missing or cannot be read, or a newer version of fmfair wrote it.
     """
     place = Path(folder).expanduser()
-    missing = [f"{name}.parquet" for name in FRAMES if not _file(place, name).is_file()]
+    there = [name for name in FRAMES if name not in LATER or _file(place, name).is_file()]
+    missing = [f"{name}.parquet" for name in there if not _file(place, name).is_file()]
     if missing:
         raise FmfairError(f"no report in {folder}: {listing(missing)} not found; expected a folder that fmfair wrote")
     try:
@@ -100,7 +103,7 @@ def read_folder(folder: PathLike) -> tuple[dict[str, pl.DataFrame], tuple[str, .
                 f"{folder} was written by fmfair {entries['fmfair_version']}, which is newer than this one "
                 f"({installed_version()}); update fmfair to read it"
             )
-        frames = {name: _frame(_file(place, name)) for name in FRAMES}
+        frames = {name: _frame(_file(place, name)) for name in there}
         return frames, tuple(json.loads(entries["notes"])), json.loads(entries["metadata"])
     except (OSError, KeyError, json.JSONDecodeError, pl.exceptions.PolarsError) as error:
         raise FmfairError(f"cannot read the report in {folder}: {error}") from error

@@ -19,6 +19,7 @@ from fmfair.group_tests import GroupTest, group_test
 from fmfair.intervals import Dependence, Values, limits
 from fmfair.metrics.metric import Metric
 from fmfair.named_gaps import NAMED_AFTER, ODDS
+from fmfair.pairs import verdict
 from fmfair.statistics.interval import FloatArray
 from fmfair.statistics.range_of_equals import detectable_gap, range_quantile
 from fmfair.statistics.simultaneous import gap_interval, sidak_level, simultaneous_level, worst_interval
@@ -29,7 +30,12 @@ DISAGREE = "the test and the interval disagree; groups this small are better jud
 
 
 def with_certainty(
-    gaps: pl.DataFrame, groups: pl.DataFrame, metrics: Sequence[Metric], level: float, dependence: Dependence
+    gaps: pl.DataFrame,
+    groups: pl.DataFrame,
+    metrics: Sequence[Metric],
+    level: float,
+    dependence: Dependence,
+    margins: Mapping[str, float],
 ) -> pl.DataFrame:
     """The gaps with the columns of `columns.CERTAINTY`, filled for the statistics `difference` and `worst`.
 
@@ -39,6 +45,7 @@ def with_certainty(
         metrics: The metrics behind `order`.
         level: Confidence level.
         dependence: What keeps rows from counting alike.
+        margins: By the name of a metric, the difference that matters.
     """
     usable = groups.filter(pl.col("in_gaps") & pl.col("value").is_not_null())
     parts = [pl.DataFrame(schema={**{c: gaps.schema[c] for c in (*PLACE, "statistic")}, **CERTAINTY})]
@@ -52,6 +59,9 @@ def with_certainty(
                 parts.append(one.worst(level))
     known = pl.concat([*parts, *_named(compared, level)], how="diagonal_relaxed")
     found = gaps.join(known, on=[*PLACE, "statistic"], how="left", nulls_equal=True, maintain_order="left")
+    for name, margin in margins.items():
+        concerned = (pl.col("metric") == name) & (pl.col("statistic") == "difference")
+        found = found.with_columns(verdict=pl.when(concerned).then(verdict(margin)).otherwise("verdict"))
     defined = pl.col("value").is_not_null()
     unknown = pl.lit("no closed form; a bootstrap gives it")
     silent = defined & pl.col("ci_low").is_null() & pl.col("ci_note").is_null() & (pl.col("statistic") == "difference")

@@ -10,7 +10,7 @@ from numbers import Integral
 from typing import Any, Literal
 
 from fmfair.conventions import STANDARD, Conventions, conventions_named
-from fmfair.errors import Problems, check_choice
+from fmfair.errors import Problems, check_choice, near
 from fmfair.metrics.metric import Metric
 from fmfair.metrics.registry import CLASSIFICATION, requested
 
@@ -75,6 +75,8 @@ class Options:
     engine: str = "auto"
     ci: float | None = None
     bootstrap: Bootstrap | None = None
+    reference: Mapping[str, str] = field(default_factory=dict)
+    margins: Mapping[str, float] = field(default_factory=dict)
 
 
 def check_options(
@@ -108,6 +110,10 @@ def check_options(
     if not isinstance(size, int) or isinstance(size, bool) or size < 0:
         problems.add(f"min_group_size={size!r} is not a whole number of rows, 0 or more")
     found["ci"] = _checked_ci(others.pop("ci", None), problems)
+    found["reference"] = _checked_reference(others.pop("reference", None), problems)
+    found["margins"] = _checked_margins(others.pop("margins", None), found.get("metrics", ()), problems)
+    if found["ci"] is None and (found["reference"] or found["margins"]):
+        problems.add("reference= and margins= compare intervals, which ci=None leaves out; give ci=0.95")
     found["bootstrap"] = _checked_bootstrap(others.pop("bootstrap", None), found["ci"], problems)
     _check_intersections(others.get("intersections", 1), problems)
     for name in ("ignore", "missing_values"):
@@ -167,6 +173,33 @@ def _checked_bootstrap(given: Any, ci: float | None, problems: Problems) -> Boot
 
 def _whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _checked_reference(reference: Any, problems: Problems) -> Mapping[str, str]:
+    """The reference group by attribute; whether there are such groups is seen later."""
+    if reference is None:
+        return {}
+    if isinstance(reference, Mapping):
+        return {str(attribute): str(group) for attribute, group in reference.items()}
+    problems.add(f"reference={reference!r} is not a mapping; write for example reference={{'sex': 'M'}}")
+    return {}
+
+
+def _checked_margins(margins: Any, metrics: Sequence[Metric], problems: Problems) -> Mapping[str, float]:
+    """The difference that matters by metric."""
+    if margins is None:
+        return {}
+    if not isinstance(margins, Mapping):
+        problems.add(f"margins={margins!r} is not a mapping; write for example margins={{'auc': 0.05}}")
+        return {}
+    known = [m.name for m in metrics]
+    for name, margin in margins.items():
+        number = as_number(margin)
+        if number is None or number <= 0:
+            problems.add(f"margins: {margin!r} for {name!r} is not a number above 0")
+        if known and name not in known:
+            problems.add(f"margins: {name!r} is none of the metrics that are evaluated{near(str(name), known)}")
+    return {str(name): number for name, margin in margins.items() if (number := as_number(margin)) is not None}
 
 
 def _checked_bins(bins: Any, problems: Problems) -> Bins:

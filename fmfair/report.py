@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 
 from fmfair import export
 from fmfair.atomic import PathLike, whole_file
+from fmfair.columns import PAIRS
 from fmfair.digest import digest
 from fmfair.errors import FmfairError, near
 from fmfair.render import to_html, to_text
@@ -43,6 +44,11 @@ class Report:
         gaps: One row per by-key, attribute, metric, threshold and `statistic` (difference, ratio, worst, ...), with
             `worst_group` and `best_group`.
         overall: One row per by-key, metric and threshold, on all evaluated rows.
+        pairs: Where intervals were asked for, one row per by-key, attribute (no intersections), metric, threshold and
+            pair of groups: `difference` (`value` less `other_value`) with its interval, the p value of the pair and
+            that of Holm among all pairs of the comparison, the `ratio` with its interval (MOVER; `ratio_high` NULL
+            where unbounded), and the `verdict` on the margin. All pairs of up to 20 groups, of more each group with
+            the reference: the group named in `reference`, else the largest. Empty without intervals.
         notes: What was left out, assumed or found by name, one sentence each.
         metadata: Task, conventions, columns and options.
 
@@ -64,6 +70,7 @@ class Report:
     overall: pl.DataFrame
     notes: tuple[str, ...]
     metadata: dict[str, Any]
+    pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=dict(PAIRS)))
 
     def __repr__(self) -> str:
         return to_text(digest(self._frames(), self.notes, self.metadata))
@@ -75,7 +82,7 @@ class Report:
         """A copy of one of the frames.
 
         Args:
-            which: `"groups"`, `"gaps"`, `"overall"` or `"summary"`.
+            which: `"groups"`, `"gaps"`, `"overall"`, `"pairs"` or `"summary"`.
 
         Raises:
             FmfairError: There is no frame of that name.
@@ -88,7 +95,7 @@ class Report:
             >>> frame.select("group", "value", "denominator").rows()
             [('F', 1.0, 1), ('M', 0.0, 1)]
         """
-        frames = self._frames()
+        frames = {**self._frames(), "pairs": self.pairs}
         if which not in frames:
             raise FmfairError(f"no frame {which!r}{near(str(which), frames)}; expected one of {', '.join(frames)}")
         return frames[which].clone()
@@ -153,7 +160,7 @@ class Report:
         Args:
             path: The file to write; parent folders are made, and the file appears whole or not at all. None to get
                 the text instead.
-            which: `"groups"`, `"gaps"`, `"overall"` or `"summary"`.
+            which: `"groups"`, `"gaps"`, `"overall"`, `"pairs"` or `"summary"`.
 
         Returns:
             The CSV text if no path is given.
@@ -223,7 +230,9 @@ class Report:
         return cls(**frames, notes=notes, metadata=metadata)
 
     def _frames(self) -> dict[str, pl.DataFrame]:
-        return {name: getattr(self, name) for name in export.FRAMES}
+        """The frames; pairs only where there are any."""
+        frames = {name: getattr(self, name) for name in export.FRAMES}
+        return {name: frame for name, frame in frames.items() if name not in export.LATER or frame.height}
 
     def _facts(self) -> dict[str, Any]:
         return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
@@ -55,6 +55,8 @@ def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind
     missing_values: Sequence[str] = (),
     conventions: str = "standard",
     ci: float | None = None,
+    reference: Mapping[str, str] | None = None,
+    margins: Mapping[str, float] | None = None,
 ) -> Report:
     """Differences in Dice and IoU between groups.
 
@@ -86,6 +88,10 @@ def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind
         conventions: `"standard"`, or `"fairmedfm"` for the published package's numbers.
         ci: Confidence level of the intervals of all values and gaps, from 0.5 up to 1; None leaves their columns out.
             Whole patients vary where `cluster` is given; else rows count as independent.
+        reference: The group that others are compared with in `report.pairs`, by attribute: `{"sex": "M"}`; the largest
+            where none is named.
+        margins: The difference that matters, by metric: `{"auc": 0.05}`. The column `verdict` of gaps and pairs then
+            says whether the interval leaves a larger difference `excluded`, `shown`, or `cannot tell`.
 
     Returns:
         A report. `summary` holds mean_dice (over samples), min_dice, max_dice, delta_dice, skewness_dice, std_dice
@@ -112,6 +118,8 @@ def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind
         missing_values=missing_values,
         conventions=conventions,
         ci=ci,
+        reference=reference,
+        margins=margins,
     )
     reading = Masks(label, mask_threshold, mask_type, empty)
     reading.check(options)

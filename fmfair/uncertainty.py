@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
+from fmfair.attributes import Attribute
 from fmfair.gap_intervals import with_certainty
 from fmfair.intervals import Dependence, with_intervals
 from fmfair.options import Options
+from fmfair.pairs import named_references, pair_table
 from fmfair.samples import Cohort
 
 
@@ -39,4 +42,11 @@ class Uncertainty:
 
     def of_gaps(self, gaps: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
         """The gaps with the columns of `columns.CERTAINTY`."""
-        return with_certainty(gaps, groups, self.options.metrics, self.level, self.dependence)
+        margins = self.options.margins
+        return with_certainty(gaps, groups, self.options.metrics, self.level, self.dependence, margins)
+
+    def of_pairs(self, groups: pl.DataFrame, attributes: Sequence[Attribute]) -> pl.DataFrame:
+        """The pairs of groups of the single attributes, which come first among the groupings."""
+        single = groups.filter(pl.col("grouping") < len(attributes))
+        references = named_references(self.options.reference, {a.name: a.labels for a in attributes})
+        return pair_table(single, self.options.metrics, self.level, self.dependence, references, self.options.margins)

@@ -1,0 +1,161 @@
+"""Pairs of groups: differences and ratios of two groups with their intervals, tests and Holm correction.
+
+All pairs of the groups of an attribute, or where it has very many groups each of them with the reference. The
+difference is that of `group` less `other_group`, which is the reference where it is one of the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from fmfair.columns import PAIRS
+from fmfair.errors import Problems, listing, near
+from fmfair.gaps import PLACE
+from fmfair.group_tests import group_test
+from fmfair.intervals import Dependence, Values, limits
+from fmfair.metrics.metric import Metric
+from fmfair.statistics.mover import mover_difference, mover_ratio
+from fmfair.statistics.multiplicity import holm
+
+# With more groups than this only the pairs with the reference are compared.
+MOST_GROUPS = 20
+EXCLUDED, SHOWN, CANNOT_TELL = "excluded", "shown", "cannot tell"
+
+
+def pair_table(
+    groups: pl.DataFrame,
+    metrics: Sequence[Metric],
+    level: float,
+    dependence: Dependence,
+    references: Mapping[int, str],
+    margins: Mapping[str, float],
+) -> pl.DataFrame:
+    """One row per pair of groups and metric: `PLACE`, and the columns of `columns.PAIRS` that are not names.
+
+    Args:
+        groups: The group values of single attributes, with what is known of their spread.
+        metrics: The metrics behind `order`.
+        level: Confidence level of each pair.
+        dependence: What keeps rows from counting alike.
+        references: The reference group of a grouping; the largest where none is named.
+        margins: By the name of a metric, the difference that matters.
+    """
+    usable = groups.filter(pl.col("in_gaps") & pl.col("value").is_not_null())
+    parts = [pl.DataFrame(schema={**{c: groups.schema[c] for c in (*PLACE, "threshold", "threshold_rule")}, **_FOUND})]
+    for order, metric in enumerate(metrics):
+        rows = usable.filter(pl.col("order") == order)
+        first, second = _paired(rows, references)
+        if metric.interval is not None and len(first):
+            found = _compared(rows[first], rows[second], metric, level, dependence)
+            parts.append(found.with_columns(verdict(margins.get(metric.name)).alias("verdict")))
+    table = pl.concat(parts, how="diagonal_relaxed").with_columns(pl.col(pl.Float64).fill_nan(None))
+    family = table.select(pl.struct(PLACE).rank("dense")).to_series().cast(pl.Int64).to_numpy()
+    adjusted = holm(table["p_value"].fill_null(np.nan).to_numpy(), family)
+    return table.with_columns(pl.Series("p_holm", adjusted).fill_nan(None)).sort(PLACE, maintain_order=True)
+
+
+_FOUND = {name: dtype for name, dtype in PAIRS.items() if name not in ("attribute", "attribute_parts", "p_holm")}
+
+
+def _paired(rows: pl.DataFrame, references: Mapping[int, str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The positions of the two groups of every pair, the reference second."""
+    named = pl.col("grouping").replace_strict(references, default=None, return_dtype=pl.String)
+    largest = pl.col("n") == pl.col("n").max()
+    is_reference = pl.coalesce(pl.col("group") == named, largest)
+    ranked = rows.with_row_index("row").with_columns(
+        is_reference.cast(pl.UInt8).arg_max().over(PLACE).alias("at"), pl.int_range(pl.len()).over(PLACE).alias("place")
+    )
+    ranked = ranked.select("row", *PLACE, "place", (pl.col("at") == pl.col("place")).alias("reference"))
+    few = pl.len().over(PLACE) <= MOST_GROUPS
+    ranked = ranked.with_columns(few.alias("few"))
+    pairs = ranked.join(ranked, on=PLACE, how="inner", nulls_equal=True, maintain_order="left_right", suffix="_other")
+    wanted = pl.col("reference_other") | (
+        pl.col("few") & ~pl.col("reference") & (pl.col("place") < pl.col("place_other"))
+    )
+    pairs = pairs.filter(wanted & (pl.col("row") != pl.col("row_other")))
+    return pairs["row"].to_numpy().astype(np.intp), pairs["row_other"].to_numpy().astype(np.intp)
+
+
+def _compared(
+    first: pl.DataFrame, second: pl.DataFrame, metric: Metric, level: float, dependence: Dependence
+) -> pl.DataFrame:
+    value, other = Values(first)["value"], Values(second)["value"]
+    low, high, method = limits(first, metric, level, dependence)
+    other_low, other_high, _ = limits(second, metric, level, dependence)
+    difference = mover_difference(value, low, high, other, other_low, other_high)
+    count = first.height
+    both, family = pl.concat([first, second]), np.tile(np.arange(count), 2)
+    tested = group_test(both, metric, family, count, dependence)
+    columns: dict[str, NDArray[np.float64]] = {
+        "value": value,
+        "other_value": other,
+        "difference": value - other,
+        "ci_low": difference.low,
+        "ci_high": difference.high,
+        "p_value": tested.p,
+    }
+    if metric.low is not None and metric.low >= 0:
+        ratio = mover_ratio(value, low, high, other, other_low, other_high)
+        columns["ratio"] = np.divide(value, other, out=np.full(count, np.nan), where=other > 0)
+        columns |= {"ratio_low": ratio.low, "ratio_high": ratio.high}
+    found = first.select(*PLACE, "metric", "threshold", "threshold_rule", "group").with_columns(
+        second["group"].alias("other_group"),
+        *(pl.Series(name, values).fill_nan(None) for name, values in columns.items()),
+        pl.Series("ci_method", [f"MOVER, {name}" for name in method]),
+        pl.Series("p_method", tested.method),
+        pl.Series("sparse", tested.sparse),
+    )
+    bounded, known = pl.col("ci_low").is_not_null(), pl.col("p_value").is_not_null()
+    return found.with_columns(
+        ci_method=pl.when(bounded).then("ci_method"),
+        p_method=pl.when(known).then("p_method"),
+        note=pl.when(~bounded)
+        .then(pl.lit("one of the groups has no interval"))
+        .when(known & pl.col("sparse"))
+        .then(pl.lit("expected counts below 5, for which the test is only roughly right")),
+    ).drop("sparse")
+
+
+def verdict(margin: float | None) -> pl.Expr:
+    """What the interval `ci_low` to `ci_high` says of a difference larger than the margin."""
+    if margin is None:
+        return pl.lit(None, pl.String)
+    low, high = pl.col("ci_low"), pl.col("ci_high")
+    return (
+        pl.when(low.is_null())
+        .then(None)
+        .when((low > -margin) & (high < margin))
+        .then(pl.lit(EXCLUDED))
+        .when((low > margin) | (high < -margin))
+        .then(pl.lit(SHOWN))
+        .otherwise(pl.lit(CANNOT_TELL))
+    )
+
+
+def named_references(reference: Mapping[str, str], groups: Mapping[str, Sequence[str]]) -> dict[int, str]:
+    """The reference group of each attribute that one is named for, by the position of the attribute.
+
+    Args:
+        reference: The reference group by attribute.
+        groups: The groups of every attribute.
+
+    Raises:
+        FmfairError: There is no such attribute or group.
+    """
+    problems, found = Problems(), {}
+    for attribute, group in reference.items():
+        if attribute not in groups:
+            problems.add(f"reference: {attribute!r} is none of the attributes {listing(groups)}")
+        elif group not in groups[attribute]:
+            names = groups[attribute]
+            problems.add(
+                f"reference: {attribute} has no group {group!r}{near(group, names)}; there are {listing(names)}"
+            )
+        else:
+            found[list(groups).index(attribute)] = group
+    problems.raise_if_any()
+    return found
