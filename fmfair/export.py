@@ -20,9 +20,9 @@ from fmfair.version import installed_version
 # Grows when a column or key is renamed, removed or given another meaning, not when one is added.
 SCHEMA_VERSION = 1
 
-FRAMES = ("summary", "groups", "gaps", "overall", "pairs")
+FRAMES = ("summary", "groups", "gaps", "overall")
 # A report may lack these.
-LATER = ("pairs",)
+FURTHER = ("pairs",)
 
 Frames = Mapping[str, pl.DataFrame]
 
@@ -90,7 +90,7 @@ def read_folder(folder: PathLike) -> tuple[dict[str, pl.DataFrame], tuple[str, .
         FmfairError: A file is missing or cannot be read, or a newer version of fmfair wrote it.
     """
     place = Path(folder).expanduser()
-    there = [name for name in FRAMES if name not in LATER or _file(place, name).is_file()]
+    there = [*FRAMES, *(name for name in FURTHER if _file(place, name).is_file())]
     missing = [f"{name}.parquet" for name in there if not _file(place, name).is_file()]
     if missing:
         raise FmfairError(f"no report in {folder}: {listing(missing)} not found; expected a folder that fmfair wrote")
@@ -158,7 +158,7 @@ def _frame(path: Path) -> pl.DataFrame:
 
 def _foreign(folder: Path) -> list[str]:
     """The names in a folder that do not belong to a report."""
-    ours = {f"{name}.parquet" for name in FRAMES}
+    ours = {f"{name}.parquet" for name in (*FRAMES, *FURTHER)}
     return sorted(p.name for p in folder.iterdir() if p.name not in ours or not _written_by_us(p))
 
 

@@ -231,8 +231,9 @@ class Report:
 
     def _frames(self) -> dict[str, pl.DataFrame]:
         """The frames; pairs only where there are any."""
-        frames = {name: getattr(self, name) for name in export.FRAMES}
-        return {name: frame for name, frame in frames.items() if name not in export.LATER or frame.height}
+        further = {name: getattr(self, name) for name in export.FURTHER}
+        there = {name: frame for name, frame in further.items() if frame.height}
+        return {**{name: getattr(self, name) for name in export.FRAMES}, **there}
 
     def _facts(self) -> dict[str, Any]:
         return {
