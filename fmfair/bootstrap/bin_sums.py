@@ -9,9 +9,16 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from fmfair.bootstrap.scratch import Scratch
+
 Floats: TypeAlias = npt.NDArray[np.float64]
 Positions: TypeAlias = npt.NDArray[np.intp]
 Weights: TypeAlias = npt.NDArray[Any]
+
+# Rows that are added up at once.
+STRETCH = 2**15
+
+_SCRATCH = Scratch()
 
 
 @dataclass(frozen=True)
@@ -19,7 +26,7 @@ class Slots:
     """The rows in the order of their slots: what has the same profile, bin and so on is added up once for all cells.
 
     Attributes:
-        rows: The rows in that order; None where they are in it already.
+        rows: The rows in that order.
         start: Where each slot that has rows begins.
         number: Its number.
         values: The values of the rows that are summed up, in that order.
@@ -32,12 +39,19 @@ class Slots:
 
     def sums(self, weights: Weights) -> dict[str, Floats]:
         """The sum of the weights of each slot, and of the weights times each value; replicates by slots."""
-        drawn = weights.take(self.rows, axis=1, mode="clip").astype(np.float64, copy=False)
-        found = {"weight": np.add.reduceat(drawn, self.start, axis=1)}
-        product = np.empty_like(drawn)
-        for name, values in self.values.items():
-            np.multiply(drawn, values, out=product)
-            found[name] = np.add.reduceat(product, self.start, axis=1)
+        drawn = _SCRATCH.array(f"drawn {weights.dtype}", (len(weights), len(self.rows)), weights.dtype)
+        np.take(weights, self.rows, axis=1, mode="clip", out=drawn)
+        found = {name: np.empty((len(weights), len(self.start))) for name in ("weight", *self.values)}
+        # A stretch of whole slots at a time, which stays close to the processor.
+        cuts = np.unique(np.searchsorted(self.start, np.arange(0, len(self.rows), STRETCH)))
+        for first, last in zip(cuts, [*cuts[1:], len(self.start)], strict=True):
+            begin = self.start[first]
+            end = self.start[last] if last < len(self.start) else len(self.rows)
+            starts = self.start[first:last] - begin
+            stretch = drawn[:, begin:end].astype(np.float64)
+            found["weight"][:, first:last] = np.add.reduceat(stretch, starts, axis=1)
+            for name, values in self.values.items():
+                found[name][:, first:last] = np.add.reduceat(stretch * values[begin:end], starts, axis=1)
         return found
 
 

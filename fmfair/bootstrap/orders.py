@@ -1,19 +1,22 @@
 """Ranking metrics and confusion counts of many replicates from one order: no replicate sorts anything.
 
-The rows of a grouping lie in the order of their cell and score, negatives and positives apart. A replicate brings its
-weights into that order and adds them up; every count at a score is then a difference of two running sums.
+The rows of a grouping lie in the order of their cell and falling score, negatives and positives apart. A replicate
+brings its weights into that order and adds them up; every count at a score is then one running sum. Before the rows of
+each cell lies a place of its own, where the running sum starts anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from fmfair.bootstrap.scratch import Scratch
 from fmfair.metrics.blocks import CUT
 from fmfair.metrics.metric import Metric
 
@@ -25,61 +28,95 @@ Weights: TypeAlias = npt.NDArray[Any]
 Found: TypeAlias = dict[str, Floats]
 
 
+_SCRATCH = Scratch()
+_TINY = 1e-300
+
+
 @dataclass(frozen=True)
-class Span:
-    """For each cell where its rows begin and end."""
+class Places:
+    """Rows, or steps, of a grouping in order, a place for the start of every cell before those of the cell.
 
-    start: Positions
-    end: Positions
+    Attributes:
+        rows: The row in each place; any at the start of a cell.
+        starts: The places of the starts.
+    """
 
-    def of(self, running: Floats) -> Floats:
-        """The sums of the cells, from running sums."""
-        return running[:, self.end] - running[:, self.start]
+    rows: Positions
+    starts: Positions
 
-    @property
-    def some(self) -> Positions:
-        """The cells that have any."""
-        return np.flatnonzero(self.end > self.start)
+    def weights(self, weights: Weights, name: str) -> Floats:
+        """The weights in order, 0 at the starts."""
+        shape = (len(weights), len(self.rows))
+        drawn = _SCRATCH.array(f"{name} {weights.dtype}", shape, weights.dtype)
+        np.take(weights, self.rows, axis=1, mode="clip", out=drawn)
+        drawn[:, self.starts] = 0
+        if drawn.dtype == np.float64:
+            return drawn
+        values = _SCRATCH.array(name, shape)
+        np.copyto(values, drawn)
+        return values
+
+
+def _places(rows: Positions, bounds: Positions) -> Places:
+    """Places of rows, from where those of each cell begin, and where the last end."""
+    starts = bounds[:-1] + np.arange(len(bounds) - 1)
+    held = np.zeros(len(rows) + len(starts), dtype=np.intp)
+    inside = np.ones(len(held), dtype=bool)
+    inside[starts] = False
+    held[inside] = rows
+    return Places(held, starts)
+
+
+def _running(values: Floats, starts: Positions, name: str) -> tuple[Floats, Floats]:
+    """Running sums that start anew in every cell, and the sum of every cell; the values are 0 at the starts."""
+    totals = np.add.reduceat(values, starts, axis=1)
+    values[:, starts[1:]] = -totals[:, :-1]
+    sums = _SCRATCH.array(name, values.shape)
+    np.cumsum(values, axis=1, out=sums)
+    values[:, starts] = 0.0
+    return sums, totals
 
 
 @dataclass(frozen=True)
 class Order:
-    """The rows of a grouping that are in a cell, in the order of cell and score.
+    """The rows of a grouping that are in a cell, in the order of cell and falling score.
 
     A step is a score of a cell that has positives.
 
     Attributes:
-        negatives: The rows of the negatives.
-        positives: The rows of the positives.
-        first: The first positive of each step; None where no step has two.
-        below: How many negatives of this and all cells before lie before each step.
-        upto: The same, those of the step's own score included; None where no step has any.
-        negatives_of: The negatives of each cell.
-        steps_of: The steps of each cell.
-        cut_negatives: For each cut how many negatives lie before it, as `below`.
-        cut_steps: For each cut how many steps lie before it.
+        negatives: The places of the negatives.
+        positives: The places of the positives.
+        first: The place of the first positive of each step; None where no step has two.
+        starts: The starts of the cells among the steps.
+        reached: For each step the place of the last negative with its score or a higher one.
+        passed: The same for a higher one; None where no step has negatives.
         cut_cell: The cell of each cut.
+        cut_negatives: For each cut the place of the last negative that is called positive.
+        cut_steps: The same of the steps.
     """
 
-    negatives: Positions
-    positives: Positions
+    negatives: Places
+    positives: Places
     first: Positions | None
-    below: Positions
-    upto: Positions | None
-    negatives_of: Span
-    steps_of: Span
+    starts: Positions
+    reached: Positions
+    passed: Positions | None
+    cut_cell: Positions
     cut_negatives: Positions
     cut_steps: Positions
-    cut_cell: Positions
 
     def sums(self, weights: Weights) -> Sums:
-        """What the metrics are arithmetic on, of replicates whose row weights are the rows of an array."""
-        negative = _running(weights.take(self.negatives, axis=1, mode="clip"))
-        positive = weights.take(self.positives, axis=1, mode="clip")
+        """What the metrics are arithmetic on, of replicates whose row weights are the rows of an array.
+
+        It holds until the same thread asks for the next.
+        """
+        negative = self.negatives.weights(weights, "negatives")
+        negative, n_neg = _running(negative, self.negatives.starts, "negative")
+        steps = self.positives.weights(weights, "positives")
         if self.first is not None:
-            positive = np.add.reduceat(positive, self.first, axis=1, dtype=np.float64)
-        positive = positive.astype(np.float64, copy=False)
-        return Sums(self, positive, _running(positive), negative)
+            steps = np.add.reduceat(steps, self.first, axis=1)
+        positive, n_pos = _running(steps, self.starts, "positive")
+        return Sums(self, steps, positive, negative, n_pos, n_neg)
 
 
 def make_order(
@@ -89,144 +126,134 @@ def make_order(
 
     Args:
         cell: The cell of each row, a position in the list of cells; -1 where it is in none.
-        rank: The rank of its score; rows come in the order of rank where that saves time, and in any other.
+        rank: The rank of its score; rows come in falling order of rank where that saves time, and in any other.
         y: Its label.
         cells: How many cells there are.
         cuts: Columns `position` (of a cell) and `cut` (the lowest rank that counts as positive).
     """
     cell = cell.astype(np.int16 if cells < 2**15 else np.int64)
-    falls = bool(np.any(rank[1:] < rank[:-1]))
-    # Small numbers are sorted stably by their digits, which takes no time beside another sort.
-    rows = np.lexsort((rank, cell)) if falls else np.argsort(cell, kind="stable")
-    rows = rows[np.searchsorted(cell[rows], 0) :]
-    positive = y[rows] == 1
-    positives, negatives = rows[positive], rows[~positive]
     size = np.int64(int(rank.max(initial=0)) + 1)
-    of_pos, of_neg = (cell[part].astype(np.int64) * size + rank[part] for part in (positives, negatives))
-    first = np.flatnonzero(np.concatenate([np.full(min(len(of_pos), 1), True), of_pos[1:] != of_pos[:-1]]))
-    step = of_pos[first]
-    below, upto = (np.searchsorted(of_neg, step, side) for side in ("left", "right"))
+    fallen = size - 1 - rank.astype(np.int64)
+    sorted_before = bool(np.all(fallen[1:] >= fallen[:-1]))
+    # Small numbers are sorted stably by their digits, which takes no time beside another sort.
+    rows = np.argsort(cell, kind="stable") if sorted_before else np.lexsort((fallen, cell))
+    rows = rows[np.searchsorted(cell[rows], 0) :]
+    called = y[rows] == 1
+    positives, negatives = rows[called], rows[~called]
+    of_pos, of_neg = (cell[part].astype(np.int64) * size + fallen[part] for part in (positives, negatives))
     bounds = np.arange(cells + 1) * size
-    at_neg, at_step = np.searchsorted(of_neg, bounds), np.searchsorted(step, bounds)
+    first = np.flatnonzero(np.concatenate([np.full(min(len(of_pos), 1), True), of_pos[1:] != of_pos[:-1]]))
+    steps = _places(of_pos[first], np.searchsorted(of_pos[first], bounds))
+    step = steps.rows
+    step[steps.starts] = bounds[:-1]
+    cell_of_step = step // size
+    before = np.searchsorted(of_neg, step, "left") + cell_of_step
+    upto = np.searchsorted(of_neg, step, "right") + cell_of_step
+    upto[steps.starts] = before[steps.starts]
+    in_pos = _places(positives, np.searchsorted(of_pos, bounds))
+    tied = len(first) < len(positives)
+    first_places = np.searchsorted(of_pos, step) + cell_of_step + 1
+    first_places[steps.starts] = in_pos.starts
     cut_cell = cuts["position"].to_numpy().astype(np.intp)
-    cut = cut_cell * size + np.minimum(cuts["cut"].fill_null(0).to_numpy().astype(np.int64), size)
+    cut = np.minimum(cuts["cut"].fill_null(0).to_numpy().astype(np.int64), size)
+    limit = cut_cell * size + (size - cut)
     return Order(
-        negatives,
-        positives,
-        None if len(first) == len(positives) else first,
-        below,
-        None if np.array_equal(below, upto) else upto,
-        Span(at_neg[:-1], at_neg[1:]),
-        Span(at_step[:-1], at_step[1:]),
-        np.searchsorted(of_neg, cut),
-        np.searchsorted(step, cut),
-        cut_cell,
+        negatives=_places(negatives, np.searchsorted(of_neg, bounds)),
+        positives=in_pos,
+        first=first_places if tied else None,
+        starts=steps.starts,
+        reached=upto,
+        passed=None if np.array_equal(before, upto) else before,
+        cut_cell=cut_cell,
+        cut_negatives=np.searchsorted(of_neg, limit) + cut_cell,
+        cut_steps=np.searchsorted(of_pos[first], limit) + cut_cell,
     )
-
-
-def _running(values: Weights) -> Floats:
-    """Running sums along the rows of an array, from 0 on."""
-    sums = np.empty((values.shape[0], values.shape[1] + 1))
-    sums[:, 0] = 0.0
-    np.cumsum(values.astype(np.float64, copy=False), axis=1, out=sums[:, 1:])
-    return sums
 
 
 @dataclass(frozen=True)
 class Sums:
-    """The weights of an order's steps, and running sums over all cells.
+    """Running sums of the weights of an order, replicates by places.
 
     Attributes:
         order: The order.
-        steps: The weight of the positives of each step, replicates by steps.
-        positive: Running sums of these, from 0 on.
-        negative: Running sums of the weights of the negatives, from 0 on.
+        steps: The weight of the positives of each step, 0 at the starts.
+        positive: That of all positives with a score at least as high.
+        negative: That of all negatives with a score at least as high as that in each place.
+        n_pos: The weight of the positives of each cell.
+        n_neg: The weight of the negatives of each cell.
     """
 
     order: Order
     steps: Floats
     positive: Floats
     negative: Floats
+    n_pos: Floats
+    n_neg: Floats
 
-    def totals(self) -> Found:
-        """The weights of the classes in each cell: `n_pos` and `n_neg`."""
-        return {"n_pos": self.order.steps_of.of(self.positive), "n_neg": self.order.negatives_of.of(self.negative)}
+    @cached_property
+    def fp(self) -> Floats:
+        """The negatives with a score at least that of each step."""
+        return self._negatives(self.order.reached, "fp")
 
     def auc(self) -> Floats:
         """The AUC of each cell; NaN without both classes."""
-        order = self.order
-        before = self.negative.take(order.below, axis=1, mode="clip")
-        if order.upto is None:
-            before *= 2.0
+        product = _SCRATCH.array("product", self.steps.shape)
+        if self.order.passed is None:
+            np.multiply(self.fp, self.steps, out=product)
+            product *= 2.0
         else:
-            before += self.negative.take(order.upto, axis=1, mode="clip")
-        before *= self.steps
-        m, n = self.totals().values()
-        ranked = self._per_cell(before) - 2.0 * m * self.negative[:, order.negatives_of.start]
+            np.add(self.fp, self._negatives(self.order.passed, "passed"), out=product)
+            product *= self.steps
+        pairs = 2.0 * self.n_pos * self.n_neg
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.clip(ranked / (2.0 * m * n), 0.0, 1.0)
+            return np.clip((pairs - self._per_cell(product)) / pairs, 0.0, 1.0)
 
     def average_precision(self) -> Floats:
         """The average precision of each cell; NaN without both classes."""
-        tp, fp = self._tp(), self._fp()
-        fp += tp
+        product = _SCRATCH.array("product", self.steps.shape)
+        np.add(self.positive, self.fp, out=product)
+        np.maximum(product, _TINY, out=product)  # where nothing was drawn, 0 / 0 is 0
+        np.divide(self.positive, product, out=product)
+        product *= self.steps
         with np.errstate(invalid="ignore", divide="ignore"):
-            tp /= fp
-            tp *= self.steps
-            np.copyto(tp, 0.0, where=self.steps == 0.0)  # a score that was not drawn is no step
-            m, n = self.totals().values()
-            return np.where(n > 0, self._per_cell(tp) / m, np.nan)
+            return np.where(self.n_neg > 0, self._per_cell(product) / self.n_pos, np.nan)
 
     def confusion(self) -> Found:
         """The four counts at each cut: `tp`, `fp`, `fn` and `tn`."""
         order = self.order
         found = {}
-        for running, span, cut, above, beneath in (
-            (self.positive, order.steps_of, order.cut_steps, "tp", "fn"),
-            (self.negative, order.negatives_of, order.cut_negatives, "fp", "tn"),
+        for running, starts, cut, called, others in (
+            (self.positive, order.starts, order.cut_steps, "tp", "fn"),
+            (self.negative, order.negatives.starts, order.cut_negatives, "fp", "tn"),
         ):
-            at = running[:, cut]
-            found[above] = running[:, span.end[order.cut_cell]] - at
-            found[beneath] = at - running[:, span.start[order.cut_cell]]
+            ends = np.append(starts[1:], running.shape[1]) - 1
+            found[called] = running[:, cut] - running[:, starts[order.cut_cell]]
+            found[others] = running[:, ends[order.cut_cell]] - running[:, cut]
         return found
 
     def others(self, metrics: Mapping[str, Metric]) -> Found:
         """Ranking metrics whose expressions are aggregates of steps, one replicate after another."""
-        order = self.order
-        cells = len(order.steps_of.end)
+        cells = len(self.order.starts)
         found = {name: np.full((len(self.steps), cells), np.nan) for name in metrics}
-        cell = np.repeat(np.arange(cells), order.steps_of.end - order.steps_of.start)
-        tp, fp, lowest = self._tp(), self._fp(), self.negative[:, order.negatives_of.start]
-        tied = 0.0 if order.upto is None else self.negative[:, order.upto] - self.negative[:, order.below]
+        cell = np.zeros(self.steps.shape[1], dtype=np.intp)
+        cell[self.order.starts] = 1
+        cell = np.cumsum(cell) - 1
+        passed = self.fp if self.order.passed is None else self._negatives(self.order.passed, "passed")
+        values = [metric.aggregated(cut=CUT).alias(name) for name, metric in metrics.items()]
         for i in range(len(self.steps)):
-            table = {"cell": cell, "pos": self.steps[i], "tp": tp[i], "fp": fp[i]}
-            table["neg"] = np.broadcast_to(tied, tp.shape)[i]
-            table["tn"] = self.negative[i, order.below] - lowest[i, cell]
-            values = [metric.aggregated(cut=CUT).alias(name) for name, metric in metrics.items()]
-            steps = pl.LazyFrame(table).filter(pl.col("pos") > 0)
+            table = {"cell": cell, "pos": self.steps[i], "tp": self.positive[i], "fp": self.fp[i]}
+            table |= {"neg": self.fp[i] - passed[i], "tn": self.n_neg[i, cell] - self.fp[i]}
+            steps = pl.LazyFrame(table).filter(pl.col("pos") > 0).reverse()  # the expressions want them rising
             rows = steps.group_by("cell", maintain_order=True).agg(values).collect()
             for name in metrics:
                 found[name][i, rows["cell"].to_numpy()] = rows[name].to_numpy()
         return found
 
-    def _tp(self) -> Floats:
-        """The positives with a score at least that of each step."""
-        span = self.order.steps_of
-        total = np.repeat(self.positive[:, span.end], span.end - span.start, axis=1)
-        total -= self.positive[:, :-1]
-        return total
-
-    def _fp(self) -> Floats:
-        """The negatives with a score at least that of each step."""
-        span, negatives = self.order.steps_of, self.order.negatives_of
-        total = np.repeat(self.negative[:, negatives.end], span.end - span.start, axis=1)
-        total -= self.negative.take(self.order.below, axis=1, mode="clip")
-        return total
+    def _negatives(self, places: Positions, name: str) -> Floats:
+        return np.take(
+            self.negative, places, axis=1, mode="clip", out=_SCRATCH.array(name, (len(self.negative), len(places)))
+        )
 
     def _per_cell(self, values: Floats) -> Floats:
         """Sums over the steps of each cell."""
-        found = np.zeros((len(values), len(self.order.steps_of.end)))
-        some = self.order.steps_of.some
-        if len(some):
-            found[:, some] = np.add.reduceat(values, self.order.steps_of.start[some], axis=1)
-        return found
+        return np.add.reduceat(values, self.order.starts, axis=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -52,8 +52,8 @@ class Resampler:
         self.metrics = [m for m in engine.metrics if has_replicates(m, on_range=self.on_range)]
         frame = engine.frame
         ranks = engine.ranking or engine.cutting
-        # Rows in the order of their scores, so that those of a group are read one after another.
-        self.base = np.arange(frame.height) if ranks is None else np.argsort(frame[ranks.column].to_numpy())
+        # Rows in the falling order of their scores, so that those of a group are read one after another.
+        self.base = np.arange(frame.height) if ranks is None else np.argsort(frame[ranks.column].to_numpy())[::-1]
         self.draws = draws.take(self.base)
         self.y = frame["y"].to_numpy()[self.base]
         self.profile = engine.profiles.of_row[self.base]
@@ -129,32 +129,32 @@ class Resampler:
 
     def raw(self, weights: Weights) -> tuple[Found, Found, Found]:
         """What the values are arithmetic on: of cells, of cuts, and the errors of calibration without bias."""
-        portioned = [self._portion(some) for some in portions(weights)]
-        cells, cuts, debiased = (
-            {name: np.concatenate([part[k][name] for part in portioned]) for name in portioned[0][k]} for k in range(3)
-        )
+        of_slots: dict[int, list[Found]] = {n_bins: [] for n_bins in self.bins}
+        ordered: list[tuple[Found, Found]] = []
+        for some in portions(weights):
+            for n_bins, (slots, _) in self.bins.items():
+                of_slots[n_bins].append(slots.sums(some))
+            ordered.append(self._ordered(some))
+        cells, decided, debiased = self._binned_metrics({n: _stacked(parts) for n, parts in of_slots.items()})
+        ranked, cuts = (_stacked([part[k] for part in ordered]) for k in (0, 1))
+        cells |= ranked
+        if decided:
+            cuts = {c: np.concatenate([cuts[c], decided[c]], axis=1) for c in CONFUSION}
         for i, found in enumerate(self._fits(weights)):
             for name, column in found.items():
                 cells.setdefault(name, np.full((len(weights), self.cells.count), np.nan))[i] = column
         return cells, cuts, debiased
 
-    def _portion(self, weights: Weights) -> tuple[Found, Found, Found]:
-        cells, decided, debiased = self._binned_metrics(weights)
+    def _ordered(self, weights: Weights) -> tuple[Found, Found]:
+        """The ranking metrics of the cells, and the confusion counts of the cuts."""
         others = {m.name: m for m in self.metrics if m.table == "blocks" and m.name not in DIRECT}
-        per_grouping: list[Found] = []
-        confusions: list[Found] = []
+        ranked: list[Found] = []
+        confusions: list[Found] = [dict.fromkeys(CONFUSION, np.zeros((len(weights), 0)))]
         for i, order in enumerate(self.orders):
             sums = order.sums(weights)
-            per_grouping.append(self._ranked(sums, others))
-            if self.cuts is None:
-                confusions.append(sums.confusion())
-            else:
-                confusions.append(self.cuts[i].sums(weights).confusion())
-        if per_grouping:
-            cells |= {name: np.concatenate([f[name] for f in per_grouping], axis=1) for name in per_grouping[0]}
-        parts = [*confusions, *([decided] if decided else [])]
-        nothing = np.zeros((len(weights), 0))
-        return cells, {c: np.concatenate([nothing, *(f[c] for f in parts)], axis=1) for c in CONFUSION}, debiased
+            ranked.append(self._ranked(sums, others))
+            confusions.append((sums if self.cuts is None else self.cuts[i].sums(weights)).confusion())
+        return _joined(ranked), _joined(confusions)
 
     def _ranked(self, sums: Sums, others: Mapping[str, Metric]) -> Found:
         found: Found = {}
@@ -165,14 +165,17 @@ class Resampler:
             found["average_precision"] = sums.average_precision()
         return {**found, **(sums.others(others) if others else {})}
 
-    def _binned_metrics(self, weights: Weights) -> tuple[Found, Found, Found]:
-        """Counts and calibration of the cells, decisions, and the errors of calibration without bias."""
+    def _binned_metrics(self, of_slots: Mapping[int, Found]) -> tuple[Found, Found, Found]:
+        """Counts and calibration of the cells, decisions, and the errors of calibration without bias.
+
+        Args:
+            of_slots: The sums of the slots by number of bins.
+        """
         cells: Found = {}
         debiased: Found = {}
         decided: Found = {}
-        for n_bins, (slots, parts) in self.bins.items():
-            of_slots = slots.sums(weights)
-            sums = {name: parts.sums(column) for name, column in of_slots.items()}
+        for n_bins, (_, parts) in self.bins.items():
+            sums = {name: parts.sums(column) for name, column in of_slots[n_bins].items()}
             positive = (parts.part // (self._kinds // 2)) % 2 == 1
             if not cells:
                 weight = parts.per_cell(sums["weight"], self.cells.count)
@@ -245,6 +248,16 @@ class Resampler:
                     values[name][some] = fitted[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
             found.append(values)
         return found
+
+
+def _stacked(parts: Sequence[Found]) -> Found:
+    """Replicates after replicates."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _joined(parts: Sequence[Found]) -> Found:
+    """Cells after cells, of the same replicates."""
+    return {name: np.concatenate([part[name] for part in parts], axis=1) for name in parts[0]} if parts else {}
 
 
 _NO_CUTS = pl.DataFrame(schema={"position": pl.UInt32, "t": pl.UInt32, "threshold": pl.Float64, "cut": pl.UInt64})
