@@ -49,12 +49,13 @@ def with_certainty(
     """
     usable = groups.filter(pl.col("in_gaps") & pl.col("value").is_not_null())
     parts = [pl.DataFrame(schema={**{c: gaps.schema[c] for c in (*PLACE, "statistic")}, **CERTAINTY})]
-    compared: dict[str, Compared] = {}
+    compared: dict[str, tuple[Compared, pl.DataFrame]] = {}
     for order, metric in enumerate(metrics):
         rows = usable.filter(pl.col("order") == order)
         if metric.interval is not None and rows.height:
-            compared[metric.name] = one = Compared.of(rows, metric, dependence)
+            one = Compared.of(rows, metric, dependence)
             parts.append(one.difference(level))
+            compared[metric.name] = one, parts[-1]
             if metric.direction != "none":
                 parts.append(one.worst(level))
     known = pl.concat([*parts, *_named(compared, level)], how="diagonal_relaxed")
@@ -100,15 +101,14 @@ class Compared:
         """How many groups each comparison has."""
         return np.bincount(self.family, minlength=self.places.height)
 
-    def difference(self, level: float) -> pl.DataFrame:
-        """What is known of the largest difference."""
+    def difference(self, level: float, *, chance: bool = True) -> pl.DataFrame:
+        """What is known of the largest difference; `chance`: beside what chance alone would show."""
         value = Values(self.rows)["value"]
         pairwise = simultaneous_level(self.sizes, level)
         low, high, method = limits(self.rows, self.metric, pairwise[self.family], self.dependence)
         gap = gap_interval(value, low, high, self.family, self._widest, self.places.height)
         whole = self._bounded(low)
         tested = group_test(self.rows, self.metric, self.family, self.places.height, self.dependence)
-        chance = self._chance(tested, level)
         names = np.array(["simultaneous, " + str(m) for m in _first(method, self.family, self.places.height)])
         found = self.places.with_columns(
             pl.lit("difference").alias("statistic"),
@@ -117,7 +117,7 @@ class Compared:
             pl.Series("ci_method", names),
             pl.Series("p_value", tested.p),
             pl.Series("p_method", tested.method),
-            *(pl.Series(name, column) for name, column in chance.items()),
+            *(pl.Series(name, column) for name, column in (self._chance(tested, level) if chance else {}).items()),
         )
         found = found.with_columns(pl.col(pl.Float64).fill_nan(None))
         bounded, p = pl.col("ci_low").is_not_null(), pl.col("p_value")
@@ -178,10 +178,10 @@ class Compared:
         )
 
 
-def _named(compared: Mapping[str, Compared], level: float) -> list[pl.DataFrame]:
+def _named(compared: Mapping[str, tuple[Compared, pl.DataFrame]], level: float) -> list[pl.DataFrame]:
     """The gaps that have names of their own; the larger of two gets half of the error each (Bonferroni)."""
     parts = [
-        compared[metric].difference(level).with_columns(pl.col("order") + NAMED_AFTER)
+        compared[metric][1].with_columns(pl.col("order") + NAMED_AFTER)
         for metric in ("tpr", "selection_rate")
         if metric in compared
     ]
@@ -189,7 +189,7 @@ def _named(compared: Mapping[str, Compared], level: float) -> list[pl.DataFrame]
     if other is None or "tpr" not in compared:
         return parts
     half = 1 - (1 - level) / 2
-    first, second = (one.difference(half) for one in (compared["tpr"], other))
+    first, second = (one.difference(half, chance=False) for one, _ in (compared["tpr"], other))
     place = ["by", "grouping", "t"]
     both = first.join(second.select(*place, pl.col(_LARGER).name.suffix("_other")), on=place, nulls_equal=True)
     known = pl.all_horizontal(pl.col("ci_low", "ci_low_other").is_not_null())

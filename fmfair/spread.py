@@ -169,11 +169,20 @@ def spread_of_means(values: Mapping[str, pl.Series], rows: CellRows, frame: pl.D
     """
     facts: dict[str, Floats] = {}
     weight = weights_of(rows, frame)
-    units = rows.over_units(np.ones(len(rows.cell_of_unit)))
+    alike = rows.unit is None and "weight" not in frame.columns
     for name, column in values.items():
-        influence = mean_influence(rows.of(column), rows, weight)
-        facts |= {f"{name}:variance": rows.variance(influence), f"{name}:units": units}
+        value = rows.of(column)
+        variance = _plain_variance(value, rows) if alike else rows.variance(mean_influence(value, rows, weight))
+        facts |= {f"{name}:variance": variance, f"{name}:units": rows.units}
     return _listed(pl.DataFrame({"cell": rows.numbers, **facts}), values)
+
+
+def _plain_variance(value: Floats, rows: CellRows) -> Floats:
+    """The same of rows that count alike, in fewer passes: s^2 / n."""
+    n = rows.units
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centred = value - (rows.sums(value) / n)[rows.cell]
+        return corrected(n) * rows.sums(centred * centred) / n**2
 
 
 def with_spread(

@@ -62,6 +62,11 @@ class CellRows:
         cell[self.unit] = self.cell
         return cell
 
+    @cached_property
+    def units(self) -> Floats:
+        """How many units every cell has."""
+        return np.bincount(self.cell_of_unit, minlength=len(self.numbers)).astype(np.float64)
+
     def per_unit(self, values: Values) -> Floats:
         """The sum of row values in every unit."""
         if self.unit is None:
@@ -77,8 +82,7 @@ class CellRows:
 
         NaN in a cell with fewer than two units.
         """
-        units = self.over_units(np.ones(len(self.cell_of_unit)))
-        return corrected(units) * self.over_units(self.per_unit(influence) ** 2)
+        return corrected(self.units) * self.over_units(self.per_unit(influence) ** 2)
 
 
 def corrected(units: Floats) -> Floats:

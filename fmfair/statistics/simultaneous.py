@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -28,8 +30,15 @@ def simultaneous_level(k: ArrayLike, level: float = 0.95) -> FloatArray:
         >>> simultaneous_level([2, 3, 5]).round(6)
         array([0.95    , 0.980907, 0.993624])
     """
-    q = studentized_range_quantile(level, k) / np.sqrt(2)
+    sizes, place = np.unique(np.asarray(k, dtype=np.float64), return_inverse=True)
+    q = np.array([_range_quantile(level, size) for size in sizes.tolist()], dtype=np.float64)[place] / np.sqrt(2)
     return 1 - 2 * normal_cdf(-q)
+
+
+@lru_cache(maxsize=4096)
+def _range_quantile(level: float, k: float) -> float:
+    """Asked for the same few sizes again and again: once per metric."""
+    return float(studentized_range_quantile(level, k))
 
 
 def sidak_level(k: ArrayLike, level: float = 0.95) -> FloatArray:
