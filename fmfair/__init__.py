@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         equalized_odds_score,
         worst_group_auc,
     )
+    from fmfair.comparison.compare import compare
+    from fmfair.comparison.result import Comparison
     from fmfair.counting.count import counts
     from fmfair.counting.evaluation import evaluate_counts
     from fmfair.counting.merging import merge_counts
@@ -32,11 +34,13 @@ if TYPE_CHECKING:
     from fmfair.segmentation import evaluate_segmentation
 
 __all__ = [
+    "Comparison",
     "FmfairError",
     "Report",
     "accuracy_gap",
     "auc_gap",
     "bce_gap",
+    "compare",
     "connect",
     "counts",
     "dice_gap",
@@ -59,6 +63,8 @@ __all__ = [
 # Where the names come from. They are imported when first used, so that `import fmfair` costs next to nothing, also for
 # the command line; the functions on one number live in `dice_scalars` or `class_scalars`, by their names.
 _HOMES = {
+    "Comparison": "comparison.result",
+    "compare": "comparison.compare",
     "connect": "notebook",
     "FmfairError": "errors",
     "Report": "report",

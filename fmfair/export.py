@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,9 @@ from fmfair.version import installed_version
 SCHEMA_VERSION = 1
 
 FRAMES = ("summary", "groups", "gaps", "overall")
+
+# The frames of a comparison of models.
+COMPARED = ("differences", "gaps", "tradeoff")
 # A report may lack these.
 FURTHER = ("pairs",)
 
@@ -83,7 +86,9 @@ def write_folder(folder: PathLike, frames: Frames, facts: Mapping[str, Any]) -> 
         raise FmfairError(f"cannot write {folder}: {error}") from error
 
 
-def read_folder(folder: PathLike) -> tuple[dict[str, pl.DataFrame], tuple[str, ...], dict[str, Any]]:
+def read_folder(
+    folder: PathLike, wanted: Sequence[str] = FRAMES
+) -> tuple[dict[str, pl.DataFrame], tuple[str, ...], dict[str, Any]]:
     """The frames, notes and metadata of a folder that `write_folder` wrote.
 
     Raises:
@@ -95,7 +100,7 @@ def read_folder(folder: PathLike) -> tuple[dict[str, pl.DataFrame], tuple[str, .
     if missing:
         raise FmfairError(f"no report in {folder}: {listing(missing)} not found; expected a folder that fmfair wrote")
     try:
-        entries = _entries(_file(place, "groups"))
+        entries = _entries(_file(place, wanted[0]))
         if "fmfair_version" not in entries:
             raise FmfairError(f"no report in {folder}: the Parquet files were not written by fmfair")
         if int(entries["schema_version"]) > SCHEMA_VERSION:

@@ -99,7 +99,12 @@ class Samples:
 
 
 def classification_samples(
-    table: pl.DataFrame, source: pl.LazyFrame, columns: Columns, options: Options, notes: Notes
+    table: pl.DataFrame,
+    source: pl.LazyFrame,
+    columns: Columns,
+    options: Options,
+    notes: Notes,
+    beside: Sequence[pl.Series] = (),
 ) -> Samples:
     """The samples of a classification.
 
@@ -109,12 +114,15 @@ def classification_samples(
         columns: Which column plays which part.
         options: What the user asked for.
         notes: Says what was left out or assumed.
+        beside: More columns of the rows, to be kept in the table of samples.
 
     Raises:
         FmfairError: The table is empty, or a column cannot be used as what it was named for.
     """
     context, by, attributes = _context(table, source, columns, options, notes)
-    context = context.with_columns(*unit_column(table, columns.cluster), *drawn_column(table, columns, options))
+    context = context.with_columns(
+        *unit_column(table, columns.cluster), *drawn_column(table, columns, options), *beside
+    )
     weight = weights(table, columns.weight, options)
     outcomes = read_outcomes(table, weight, columns, options, notes)
     check_zero_weights(context, weight, attributes)
@@ -132,7 +140,12 @@ def classification_samples(
 
 
 def value_samples(
-    table: pl.DataFrame, source: pl.LazyFrame, columns: Columns, options: Options, notes: Notes
+    table: pl.DataFrame,
+    source: pl.LazyFrame,
+    columns: Columns,
+    options: Options,
+    notes: Notes,
+    beside: Sequence[pl.Series] = (),
 ) -> Samples:
     """The samples of a segmentation: one column per metric (`dice`, `iou`), NULL where the sample has no value.
 
@@ -140,7 +153,9 @@ def value_samples(
         FmfairError: The table is empty, or a value lies outside [0, 1].
     """
     context, by, attributes = _context(table, source, columns, options, notes)
-    context = context.with_columns(*unit_column(table, columns.cluster), *drawn_column(table, columns, options))
+    context = context.with_columns(
+        *unit_column(table, columns.cluster), *drawn_column(table, columns, options), *beside
+    )
     frame = context.with_columns(_value(table[name], name, metric) for metric, name in columns.values.items())
     if not columns.from_masks:
         _note_missing_values(frame, columns, notes)

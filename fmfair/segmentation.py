@@ -220,20 +220,24 @@ def report_of_values(samples: Samples, columns: Columns, options: Options, notes
     """The report of samples with a value per metric."""
     options = replace(options, metrics=tuple(REGISTRY[name] for name in columns.values))
 
-    def spread(long: pl.DataFrame, grouping: Grouping) -> pl.DataFrame:
-        return long if options.ci is None else _with_spread(samples, long, options.metrics, grouping)
-
     def measure(groupings: Sequence[Grouping], listed: Sequence[pl.DataFrame]) -> pl.DataFrame:
-        starts = accumulate((cells.height for cells in listed), initial=0)
-        parts = [
-            spread(
-                _measured(samples, options.metrics, grouping, cells.with_row_index("listed", start)), grouping
-            ).with_columns(grouping=pl.lit(i, pl.UInt32))
-            for i, (grouping, cells, start) in enumerate(zip(groupings, listed, starts, strict=False))
-        ]
-        return pl.concat(parts)
+        return long_values(samples, options, groupings, listed)
 
     return make_report("segmentation", samples, columns, options, notes, measure)
+
+
+def long_values(
+    samples: Samples, options: Options, groupings: Sequence[Grouping], listed: Sequence[pl.DataFrame]
+) -> pl.DataFrame:
+    """The long table of the means of all metrics; with what their spread is known by where intervals are wanted."""
+    starts = accumulate((cells.height for cells in listed), initial=0)
+    parts = []
+    for i, (grouping, cells, start) in enumerate(zip(groupings, listed, starts, strict=False)):
+        long = _measured(samples, options.metrics, grouping, cells.with_row_index("listed", start))
+        if options.ci is not None:
+            long = _with_spread(samples, long, options.metrics, grouping)
+        parts.append(long.with_columns(grouping=pl.lit(i, pl.UInt32)))
+    return pl.concat(parts)
 
 
 def _with_spread(samples: Samples, long: pl.DataFrame, metrics: Sequence[Metric], grouping: Grouping) -> pl.DataFrame:

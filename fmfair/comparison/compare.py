@@ -1,0 +1,286 @@
+"""`compare`: a table of the predictions of several models in; which is better, and which is fairer, out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from fmfair import readers
+from fmfair.comparison.aligned import Aligned, align, sample_numbers, with_drawn
+from fmfair.comparison.frames import NAMES, Comparing
+from fmfair.comparison.measuring import Measuring, ScoreMeasuring, ValueMeasuring
+from fmfair.comparison.result import Comparison
+from fmfair.errors import FmfairError, listing, near
+from fmfair.evaluation import read_source
+from fmfair.groupings import Grouping, groupings
+from fmfair.intervals import Dependence
+from fmfair.longtable import widen
+from fmfair.measures import Engine
+from fmfair.metadata import describe
+from fmfair.metrics.metric import Metric
+from fmfair.metrics.registry import CLASSIFICATION, REGISTRY
+from fmfair.notes import Notes
+from fmfair.options import Bins, Bootstrap, Intersections, Options, Threshold, check_options
+from fmfair.patients import note_patients, sizes_of, unused_patients
+from fmfair.roles import Columns, as_names, find_columns, find_values
+from fmfair.samples import Samples, classification_samples, value_samples
+
+# What the trade-off is about unless something else is asked for: the first of these that is measured.
+HEADLINES = ("auc", "dice", "balanced_accuracy", "accuracy")
+
+
+def compare(  # noqa: PLR0913 - the public door
+    frame: Any,
+    by: str | Sequence[str] = "model",
+    baseline: Any = None,
+    *,
+    y_true: str | Sequence[str] | None = None,
+    y_score: str | Sequence[str] | None = None,
+    y_pred: str | None = None,
+    y_logit: str | None = None,
+    dice: str | None = None,
+    iou: str | None = None,
+    attributes: str | Sequence[str] | None = None,
+    labels: Mapping[str, tuple[str, str]] | None = None,
+    metadata: Any = None,
+    on: str | tuple[str, str] | None = None,
+    bins: Bins | None = None,
+    intersections: Intersections = 1,
+    thresholds: Threshold | Sequence[Threshold] | None = None,
+    metrics: str | Sequence[str] | None = None,
+    headline: str | None = None,
+    positive: Any = None,
+    ignore: Sequence[Any] = (),
+    classes: Sequence[Any] | None = None,
+    sample_id: str | None = None,
+    cluster: str | None = None,
+    weight: str | None = None,
+    min_group_size: int = 0,
+    score_type: str = "auto",
+    missing_scores: str = "raise",
+    missing_labels: str = "drop",
+    missing_groups: str = "drop",
+    missing_values: Sequence[str] = (),
+    ci: float = 0.95,
+    bootstrap: int | str | bool | Bootstrap | None = None,
+) -> Comparison:
+    """Compare models on the same samples: which is better, which is fairer, and for whom one is worse.
+
+    Only samples of which every model has a usable row count. The rows of a sample are paired: AUC by the paired
+    DeLong test (Obuchowski's form with patients), rates by Newcombe's paired interval, means by the paired t test,
+    average precision by its influence values. Arguments that are not described here are those of `evaluate`.
+
+    Args:
+        frame: One row per sample and model; anything that `evaluate` takes.
+        by: The column of the models. In a list it is the first, followed by the columns within whose values models
+            are compared, such as dataset; where it is alone, those are found by their usual names.
+        baseline: The model with which each other one is compared; all pairs where left out.
+        y_true: Column of labels.
+        y_score: Column of scores.
+        y_pred: Column of decisions already made.
+        y_logit: Column of logits beside the probabilities.
+        dice: Column of the Dice of each sample, instead of labels and scores.
+        iou: Column of the IoU of each sample, beside or instead of `dice`.
+        attributes: Columns whose groups are compared.
+        labels: Several findings per row; models are compared within each.
+        metadata: A table with the attributes, joined by `on`.
+        on: The id column of both tables, or its two names.
+        bins: Cut points or numbers of quantiles per numeric attribute.
+        intersections: Combinations of attributes.
+        thresholds: Numbers or rules; a rule chooses a threshold for each model.
+        metrics: Names of metrics.
+        headline: The metric of `tradeoff`; AUC or Dice where left out.
+        positive: The positive class.
+        ignore: Labels to leave out.
+        classes: Names of the score columns in order.
+        sample_id: Column that identifies a sample, once per model; found by name (sample_id, image_id). Without one,
+            every model must have the same rows in the same order.
+        cluster: Column of the patient.
+        weight: Column of sample weights.
+        min_group_size: Groups with fewer rows are left out of the gaps.
+        score_type: How scores are read.
+        missing_scores: `"raise"`, or `"drop"` to leave such samples out.
+        missing_labels: `"drop"` or `"raise"`.
+        missing_groups: `"drop"` or `"keep"`.
+        missing_values: Texts that mean missing.
+        ci: Confidence level of the intervals.
+        bootstrap: A number of replicates, True, or a `Bootstrap`, for what has no closed form: all other metrics, and
+            gaps between more than two groups. All models of a patient or sample are drawn together.
+
+    Returns:
+        A comparison with the frames `differences`, `gaps` and `tradeoff`, and the notes.
+
+    Raises:
+        FmfairError: The input cannot be used, a sample repeats within a model, or models do not agree on the label or
+            the attributes of a sample.
+
+    Examples:
+        >>> df = pl.DataFrame(
+        ...     {
+        ...         "model": ["old"] * 8 + ["new"] * 8,
+        ...         "image_id": [*range(8)] * 2,
+        ...         "label": [0, 1, 0, 1, 1, 0, 1, 0] * 2,
+        ...         "prob": [0.2, 0.9, 0.4, 0.3, 0.6, 0.5, 0.8, 0.1, 0.3, 0.8, 0.4, 0.7, 0.9, 0.2, 0.6, 0.5],
+        ...         "sex": ["F", "F", "M", "M"] * 4,
+        ...     }
+        ... )
+        >>> found = fmfair.compare(df, by="model", baseline="old", metrics=["auc", "accuracy"])
+        >>> found.gaps.select("model", "metric", "gap_baseline", "gap_model", "difference").row(0)
+        ('new', 'auc', 0.25, 0.0, -0.25)
+        >>> found.differences.select("group", "metric", "difference", "ci_method").row(0)
+        (None, 'auc', 0.125, 'paired DeLong, z')
+    """
+    given = {
+        "y_true": y_true,
+        "y_score": y_score,
+        "y_pred": y_pred,
+        "y_logit": y_logit,
+        "labels": labels,
+        "attributes": attributes,
+        "sample_id": sample_id,
+        "cluster": cluster,
+        "weight": weight,
+        "bins": bins,
+    }
+    values = {"dice": dice, "iou": iou, "pred_mask": None, "true_mask": None}
+    of_values = dice is not None or iou is not None
+    options = check_options(
+        among=(REGISTRY["dice"], REGISTRY["iou"]) if of_values else CLASSIFICATION,
+        bins=bins,
+        intersections=intersections,
+        thresholds=thresholds,
+        metrics=metrics,
+        positive=positive,
+        ignore=ignore,
+        classes=classes,
+        min_group_size=min_group_size,
+        score_type=score_type,
+        missing_scores=missing_scores,
+        missing_labels=missing_labels,
+        missing_groups=missing_groups,
+        missing_values=missing_values,
+        ci=ci,
+        bootstrap=bootstrap,
+    )
+    if options.ci is None:
+        raise FmfairError("ci=None: a comparison says how sure its differences are; give a level such as 0.95")
+    notes = Notes()
+    source = read_source(frame, metadata, on, notes)
+    schema = readers.schema(source)
+    columns = _columns(schema, given | (values if of_values else {}), by, of_values, notes)
+    patients = unused_patients(schema, columns, options)
+    table = readers.collect(source, [*columns.needed, *patients])
+    wide, found = widen(table, columns) if columns.long else (table, columns)
+    numbers = sample_numbers(wide, found, notes)
+    read = value_samples if of_values else classification_samples
+    samples = read(wide, source, found, options, notes, [numbers])
+    for patient in patients:
+        note_patients(patient, sizes_of(table, columns, patient), notes)
+    return _compared(samples, found, options, (baseline, headline), notes)
+
+
+def _columns(
+    schema: Mapping[str, pl.DataType], given: dict[str, Any], by: Any, of_values: bool, notes: Notes
+) -> Columns:
+    """Which column plays which part; by-keys beside that of the models are found by name where `by` is one name."""
+    find = find_values if of_values else find_columns
+    names = as_names(by)
+    if not names:
+        raise FmfairError("by= names the column of the models, such as by='model'")
+    if names[0] not in schema:
+        raise FmfairError(
+            f"by={names[0]!r}: no column {names[0]!r}{near(str(names[0]), schema)}; name the column of the models. "
+            f"Columns: {listing(schema, limit=30)}"
+        )
+    if isinstance(by, str):
+        others = [name for name in find(schema, {**given, "by": None}, Notes()).by if name != by]
+        if others:
+            notes.say(f"compared within each {' and '.join(others)}, found by name (by=[{by!r}] switches this off)")
+        names = (by, *others)
+    taken = [name for name in names[1:] if name in NAMES]
+    if taken:
+        raise FmfairError(f"by-key {listing(taken)} has the name of a column of the results; rename it")
+    return find(schema, {**given, "by": names}, notes)
+
+
+def _compared(
+    samples: Samples, columns: Columns, options: Options, asked: tuple[Any, str | None], notes: Notes
+) -> Comparison:
+    """The comparison of the models of samples."""
+    baseline, headline = asked
+    of_values = bool(columns.values)
+    if of_values:
+        options = _of_columns(options, columns)
+        samples = _with_all_values(samples, columns)
+    if options.bootstrap is not None:
+        samples = with_drawn(samples)
+    aligned = align(samples, columns.by[0], baseline, notes)
+    main = _headline(options.metrics, headline)
+    divided = groupings(aligned.samples.attributes, options.intersections)
+    every = [Grouping(), *divided]
+    listed = [g.cells(aligned.samples) for g in every]
+    measuring: Measuring
+    replicates = None
+    if of_values:
+        if options.bootstrap is not None:
+            raise FmfairError("bootstrap= is for classifications; the metrics of a segmentation are means")
+        measuring = ValueMeasuring(aligned.samples, options)
+        long = measuring.long(every, listed)
+    else:
+        engine = Engine(aligned.samples, options, notes)
+        measuring = ScoreMeasuring(engine)
+        long = measuring.long(every, listed)
+        if options.bootstrap is not None:
+            from fmfair.bootstrap.classification import resample
+
+            replicates = resample(engine, every, listed, long, options.bootstrap)
+    dependence = Dependence(aligned.samples.clustered, aligned.samples.weighted)
+    comparing = Comparing(aligned, measuring, options.ci or 0.95, options.min_group_size, main, dependence)
+    frames = comparing.frames(every, listed, long, replicates)
+    facts = _facts(aligned, columns, options, main, baseline)
+    return Comparison(**frames, notes=tuple(notes), metadata=facts)
+
+
+def _of_columns(options: Options, columns: Columns) -> Options:
+    """The options with the metrics that there are values of."""
+    return replace(options, metrics=tuple(REGISTRY[name] for name in columns.values))
+
+
+def _with_all_values(samples: Samples, columns: Columns) -> Samples:
+    """The samples that have all values."""
+    whole = samples.frame.select(pl.all_horizontal(pl.col(list(columns.values)).is_not_null())).to_series()
+    return replace(samples, frame=samples.frame.filter(whole), profiles=samples.profiles.of(whole))
+
+
+def _headline(metrics: Sequence[Metric], name: str | None) -> Metric:
+    """The metric of the trade-off."""
+    by_name = {metric.name: metric for metric in metrics if metric.direction != "none"}
+    if name is not None and name not in by_name:
+        raise FmfairError(
+            f"headline={name!r} is not one of the metrics that are compared and have a better direction: "
+            f"{listing(by_name, limit=30)}{near(str(name), by_name)}"
+        )
+    if not by_name:
+        return metrics[0]
+    chosen = name if name is not None else next((h for h in HEADLINES if h in by_name), next(iter(by_name)))
+    return by_name[chosen]
+
+
+def _facts(aligned: Aligned, columns: Columns, options: Options, headline: Metric, baseline: Any) -> dict[str, Any]:
+    """The metadata, of plain values only."""
+    task = "segmentation" if columns.values else "classification"
+    described = describe(task, aligned.samples, columns, options, "polars")
+    compared = [by for by, key in enumerate(aligned.key) if key >= 0]
+    return {
+        **described,
+        "task": f"comparison of models, {task}",
+        "by": aligned.keys.columns,
+        "model": columns.by[0],
+        "models": list(dict.fromkeys(aligned.models[by] for by in compared)),
+        "baseline": None if baseline is None else str(baseline),
+        "headline": headline.name,
+        "n_samples": aligned.samples.n,
+    }
