@@ -6,6 +6,7 @@ Weights of the bootstrap are made from them. Whole numbers, dates and times are 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
@@ -86,6 +87,10 @@ def _of_texts(texts: Iterable[bytes]) -> Hashes:
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 
+# What is known of a row beside its groups.
+_CONTENT = ("by", "y", "score", "prob", "logit", "pred", "weight", "dice", "iou", "both_empty")
+
+
 def content_hashes(frame: pl.DataFrame) -> Hashes:
     """A number for every row without an id: of all that is known of the row, and which of the rows alike it is.
 
@@ -94,7 +99,7 @@ def content_hashes(frame: pl.DataFrame) -> Hashes:
     Args:
         frame: The table of samples: `by`, group codes and what was measured.
     """
-    rows = frame.select(pl.exclude("unit", "drawn", "bce"))
+    rows = frame.select(c for c in frame.columns if re.fullmatch(r"g\d+", c) or c in _CONTENT)
     alike = rows.select(occurrence=pl.int_range(pl.len(), dtype=pl.UInt64).over(rows.columns)).to_series()
     hashes = mixed(alike.to_numpy().copy())
     for column in rows.drop("by").iter_columns():

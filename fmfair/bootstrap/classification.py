@@ -9,17 +9,19 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from fmfair.bootstrap.acceleration import accelerations
 from fmfair.bootstrap.cells import cells_of
 from fmfair.bootstrap.drawing import Weights, draws_of
 from fmfair.bootstrap.orders import Found
 from fmfair.bootstrap.replicates import Replicates, empty_values
-from fmfair.bootstrap.resampler import Resampler, is_debiased
+from fmfair.bootstrap.resampler import CHANCE, Resampler
 from fmfair.groupings import Grouping
 from fmfair.measures import Engine, value_of
 from fmfair.metrics.metric import CONFUSION, Metric
 from fmfair.options import Bootstrap
 from fmfair.thresholds import DECIDED_T
 
+Floats: TypeAlias = npt.NDArray[np.float64]
 Positions: TypeAlias = npt.NDArray[np.intp]
 
 
@@ -44,49 +46,53 @@ def resample(
         bootstrap: How many replicates, and their seed.
         threads: How many threads; as many as there are, but few, where left out.
     """
-    cells = cells_of(groupings, listed)
-    draws = draws_of(engine.samples.frame, bootstrap.seed)
-    resampler = Resampler(engine, cells, draws)
+    resampler = Resampler(engine, cells_of(groupings, listed), draws_of(engine.samples.frame, bootstrap.seed))
     places = _places(resampler, long)
     values = empty_values(long.height, bootstrap.count)
-    debiased = {
-        int(row): np.full(bootstrap.count, np.nan)
-        for order, metric in enumerate(engine.metrics)
-        if is_debiased(metric) and not resampler.on_range and resampler.probability
-        for row in places[order][0]
-    }
+    beside: dict[str, dict[int, Floats]] = {}
 
     def draw(first: int, weights: Weights) -> None:
         some = slice(first, first + len(weights))
-        of_cells, of_cuts, unbiased = resampler.raw(weights)
+        of_cells, of_cuts, calibration = resampler.raw(weights)
         found = _values(resampler, of_cells, of_cuts)
-        for order, metric in enumerate(engine.metrics):
-            rows, position = places[order]
-            if metric.name in found:
-                values[rows, some] = found[metric.name][:, position].T
-            if metric.name in unbiased:
-                for row, cell in zip(rows.tolist(), position.tolist(), strict=True):
-                    debiased[row][some] = unbiased[metric.name][:, cell]
+        for name, (rows, position) in places.items():
+            if name in found:
+                values[rows, some] = found[name][:, position].T
+            for key in (name, CHANCE + name):
+                if key in calibration:
+                    for row, cell in zip(rows.tolist(), position.tolist(), strict=True):
+                        beside[key][row][some] = calibration[key][:, cell]
 
+    for metric in resampler.debiased:
+        for key in (metric, CHANCE + metric):
+            beside[key] = {row: np.full(bootstrap.count, np.nan) for row in places[metric][0].tolist()}
     resampler.draws.run(bootstrap.count, draw, threads=threads)
-    return Replicates(values, debiased, engine.samples.clustered)
+    return Replicates(
+        values,
+        {row: drawn for metric in resampler.debiased for row, drawn in beside[metric].items()},
+        engine.samples.clustered,
+        {row: drawn for metric in resampler.debiased for row, drawn in beside[CHANCE + metric].items()}
+        if engine.samples.clustered
+        else {},
+        accelerations(engine, groupings, long) if bootstrap.method == "bca" else None,
+    )
 
 
-def _places(resampler: Resampler, long: pl.DataFrame) -> list[tuple[Positions, Positions]]:
+def _places(resampler: Resampler, long: pl.DataFrame) -> dict[str, tuple[Positions, Positions]]:
     """For each metric its rows in the long table, and which cell or cut each is of."""
     cuts = _cells_of_cuts(resampler).select(pl.col("cell").cast(pl.UInt32).alias("listed"), "t").with_row_index("cut")
     rows = long.select("order", pl.col("listed").cast(pl.UInt32), "t").with_row_index("row")
-    found = []
+    found = {}
     for order, metric in enumerate(resampler.engine.metrics):
         mine = rows.filter(pl.col("order") == order)
         if metric.at_threshold:
             mine = mine.join(cuts, on=["listed", "t"], how="inner", maintain_order="left")
         position = mine["cut" if metric.at_threshold else "listed"]
-        found.append((mine["row"].to_numpy().astype(np.intp), position.to_numpy().astype(np.intp)))
+        found[metric.name] = mine["row"].to_numpy().astype(np.intp), position.to_numpy().astype(np.intp)
     return found
 
 
-def _values(resampler: Resampler, of_cells: Found, of_cuts: Found) -> dict[str, npt.NDArray[np.float64]]:
+def _values(resampler: Resampler, of_cells: Found, of_cuts: Found) -> dict[str, Floats]:
     """The values of every metric by the registry's own expressions, replicates by cells or cuts; undefined ones NaN."""
     replicates = len(of_cells["n"])
     plain = pl.LazyFrame({name: column.ravel() for name, column in of_cells.items()})
@@ -101,7 +107,7 @@ def _values(resampler: Resampler, of_cells: Found, of_cuts: Found) -> dict[str, 
         n_pred_pos=pl.col("tp") + pl.col("fp"),
         n_pred_neg=pl.col("fn") + pl.col("tn"),
     )
-    found: dict[str, npt.NDArray[np.float64]] = {}
+    found: dict[str, Floats] = {}
     for table, at_threshold in ((plain, False), (rates, True)):
         wanted = [m for m in resampler.metrics if m.at_threshold == at_threshold]
         columns = [_value(resampler, metric).alias(metric.name) for metric in wanted]

@@ -26,16 +26,35 @@ class Replicates:
         values: One row per row of the long table, one column per replicate; NaN where undefined.
         debiased: The error of calibration without its bias, by the row of the long table.
         clustered: Whether whole patients were drawn.
+        chance: The error of calibration that chance alone shows in each replicate, by the row of the long table.
+        acceleration: Of every row of the long table, where the method is BCa; NaN where it is not known.
     """
 
     values: Floats
     debiased: dict[int, Floats] = field(default_factory=dict)
     clustered: bool = False
+    chance: dict[int, Floats] = field(default_factory=dict)
+    acceleration: Floats | None = None
+
+    @property
+    def unit(self) -> str:
+        """What was drawn as a whole."""
+        return "patient" if self.clustered else "row"
 
     @property
     def count(self) -> int:
         """How many replicates there are."""
         return int(self.values.shape[1])
+
+    def calibration_p(self, row: int, value: float | None) -> float:
+        """How often chance alone, as patients have it in common, gives an error of calibration as large as a value.
+
+        NaN where it is not known: without patients a test that needs no replicates is at hand.
+        """
+        if value is None or row not in self.chance:
+            return np.nan
+        chance = self.chance[row][~np.isnan(self.chance[row])]
+        return float((1 + (chance >= value - 1e-12).sum()) / (len(chance) + 1))
 
     def differences(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
         """The signed difference of two rows of the long table in every replicate, pairs by replicates.

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from fmfair.bootstrap.bin_sums import Parts, Slots, make_parts, make_slots
+from fmfair.bootstrap.calibrating import score_sums
 from fmfair.bootstrap.cells import Cells
 from fmfair.bootstrap.drawing import Draws, Weights, portions
 from fmfair.bootstrap.orders import Found, Order, Sums, make_order
@@ -18,13 +19,15 @@ from fmfair.measures import Engine
 from fmfair.metrics.bins import unit_bin
 from fmfair.metrics.metric import CONFUSION, Metric
 from fmfair.ranks import Ranks
-from fmfair.statistics.calibration import ScoreBins, debiased_ece
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Positions: TypeAlias = npt.NDArray[np.intp]
 
 # The ranking metrics whose sums are arithmetic on arrays; the expressions of others are run on each replicate.
 DIRECT = ("auc", "average_precision")
+
+# Before the name of an error of calibration: what it is by chance alone.
+CHANCE = "chance of "
 
 
 def has_replicates(metric: Metric, *, on_range: bool) -> bool:
@@ -62,6 +65,11 @@ class Resampler:
         self.orders, self.cuts = self._orders()
         self.bins = self._bins()
         self.fitted = [m.name for m in self.metrics if m.family == "fitted" and self.probability]
+        self.debiased = [m.name for m in self.metrics if is_debiased(m) and self.probability]
+        self.observed: dict[int, Floats] = {}
+        if self.engine.samples.clustered:
+            own = np.ones(len(self.base)) if self.draws.weight is None else self.draws.weight
+            self._binned_metrics({n: slots.sums(own[None]) for n, (slots, _) in self.bins.items()})
 
     @property
     def _kinds(self) -> int:
@@ -203,29 +211,20 @@ class Resampler:
     def _calibration(self, n_bins: int, parts: Parts, sums: Found, cells: Found, debiased: Found) -> None:
         """Add the metrics that are sums over score bins, by their own expressions."""
         metrics = [m for m in self.metrics if m.table == "bins" and (self.on_range or m.n_bins == n_bins)]
-        table = self._bin_table(parts, sums)
         aggregates = [m.aggregate().alias(m.name) for m in metrics if m.aggregate]
         if not aggregates:
             return
-        found = table.lazy().group_by("cell", maintain_order=True).agg(aggregates).collect()
-        replicates = len(sums["weight"])
+        scored = score_sums(parts, self._kinds, self.cells.count, sums)
+        found = scored.table().lazy().group_by("cell", maintain_order=True).agg(aggregates).collect()
         for metric in metrics:
-            column = np.full(replicates * self.cells.count, np.nan)
+            column = np.full(scored.replicates * self.cells.count, np.nan)
             column[found["cell"].to_numpy()] = found[metric.name].to_numpy()
-            cells[metric.name] = column.reshape(replicates, -1)
+            cells[metric.name] = column.reshape(scored.replicates, -1)
             if is_debiased(metric):
-                debiased[metric.name] = _debiased(table, replicates, self.cells.count)
-
-    def _bin_table(self, parts: Parts, sums: Found) -> pl.DataFrame:
-        """Sums per cell and bin of all replicates, whose cells follow one another: the table of `metrics.bins`."""
-        kinds = self._kinds
-        number = parts.cell * (int(parts.part.max(initial=0)) // kinds + 1) + parts.part // kinds
-        first = np.flatnonzero(np.concatenate([np.full(min(len(number), 1), True), number[1:] != number[:-1]]))
-        replicates = len(sums["weight"])
-        cell = (np.arange(replicates)[:, None] * self.cells.count + parts.cell[first]).ravel()
-        columns = {name: np.add.reduceat(column, first, axis=1).ravel() for name, column in sums.items()}
-        bins = np.tile(parts.part[first] // kinds, replicates)
-        return pl.DataFrame({"cell": cell, "bin": bins, **columns}).filter(pl.col("weight") > 0)
+                debiased[metric.name] = scored.debiased()
+                if self.engine.samples.clustered:
+                    observed = self.observed.setdefault(n_bins, scored.share())  # the first are all rows, once each
+                    debiased[CHANCE + metric.name] = scored.chance(observed)
 
     def _fits(self, weights: Weights) -> list[Found]:
         """Regressions, one replicate after another: each takes its own steps."""
@@ -261,18 +260,3 @@ def _joined(parts: Sequence[Found]) -> Found:
 
 
 _NO_CUTS = pl.DataFrame(schema={"position": pl.UInt32, "t": pl.UInt32, "threshold": pl.Float64, "cut": pl.UInt64})
-
-
-def _debiased(table: pl.DataFrame, replicates: int, cells: int) -> Floats:
-    weight = table["weight"].to_numpy()
-    squares = table["sum_ww"].to_numpy() if "sum_ww" in table.columns else weight
-    sums = ScoreBins(
-        n=weight,
-        positives=table["sum_y"].to_numpy(),
-        scores=table["sum_p"].to_numpy(),
-        variance=np.zeros(len(weight)),
-        effective=weight**2 / squares,
-        cell=table["cell"].to_numpy(),
-        bin=table["bin"].to_numpy(),
-    )
-    return debiased_ece(sums, replicates * cells).reshape(replicates, cells)

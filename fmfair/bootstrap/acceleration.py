@@ -1,0 +1,92 @@
+"""Acceleration: how fast the spread of a value changes with the value, which the BCa interval takes into account."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from fmfair.groupings import Grouping
+from fmfair.influence import mean_influence, ranking_influences, rate_influence, weights_of
+from fmfair.measures import Engine
+from fmfair.metrics.bins import brier_rows
+from fmfair.metrics.metric import IntervalKind, Metric
+from fmfair.moments import confusion_cases
+from fmfair.samples import Samples
+from fmfair.units import CellRows, Floats, cell_rows
+
+_ROWS = {"bce": pl.col("bce"), "brier": brier_rows(pl.col("y"), pl.col("prob"))}
+_SCHEMA = {"grouping": pl.UInt32, "cell": pl.UInt64, "metric": pl.String, "t": pl.UInt32, "acceleration": pl.Float64}
+
+
+def accelerations(engine: Engine, groupings: Sequence[Grouping], long: pl.DataFrame) -> Floats:
+    """`sum u^3 / (6 (sum u^2)^1.5)` over the influences of the units, of every row of the long table.
+
+    Args:
+        engine: With the samples.
+        groupings: How they are divided.
+        long: Columns `grouping`, `cell`, `metric` and `t`.
+
+    Returns:
+        NaN where no influence is known of a metric, or nothing varies.
+    """
+    parts = []
+    for i, grouping in enumerate(groupings):
+        rows = cell_rows(engine.frame, engine.profiles, grouping)
+        parts += [_of_cells(rows, i, name, t, u) for name, t, u in _influences(engine, grouping, rows)]
+    return _of_long(parts, long)
+
+
+def accelerations_of_means(
+    samples: Samples, metrics: Sequence[Metric], groupings: Sequence[Grouping], long: pl.DataFrame
+) -> Floats:
+    """The same of means of a value per sample, which may be missing."""
+    parts = []
+    for i, grouping in enumerate(groupings):
+        for metric in metrics:
+            values = samples.frame[metric.name]
+            rows = cell_rows(samples.frame, samples.profiles, grouping, values.is_not_null().to_numpy())
+            influence = mean_influence(rows.of(values), rows, weights_of(rows, samples.frame))
+            parts.append(_of_cells(rows, i, metric.name, None, influence))
+    return _of_long(parts, long)
+
+
+def _influences(engine: Engine, grouping: Grouping, rows: CellRows) -> Iterator[tuple[str, int | None, Floats]]:
+    """The influences of all rows, by metric and threshold."""
+    frame, metrics = engine.frame, engine.metrics
+    weight = weights_of(rows, frame)
+    kinds: Mapping[IntervalKind, str] = {m.interval: m.name for m in metrics if m.interval and m.table == "blocks"}
+    if engine.scored and kinds:
+        blocks = engine.blocks(grouping, engine.ranking)
+        for kind, influence in ranking_influences(kinds, blocks, rows, frame).items():
+            yield kinds[kind], None, influence
+    if "bce" in frame.columns:
+        for metric in metrics:
+            if metric.name in _ROWS:
+                values = frame.select(_ROWS[metric.name].alias("value")).to_series()
+                yield metric.name, None, mean_influence(rows.of(values), rows, weight)
+    rates = [m for m in metrics if m.shares is not None]
+    if rates:
+        cuts = engine.thresholds(grouping) if engine.cutting is not None else None
+        rank = None if engine.cutting is None else engine.cutting.column
+        for t, cases in confusion_cases(frame, rows, cuts, rank, decided="pred" in frame.columns):
+            for metric in rates:
+                yield metric.name, t, rate_influence(metric, rows, cases, weight)[0]
+
+
+def _of_cells(rows: CellRows, grouping: int, metric: str, t: int | None, influence: Floats) -> pl.DataFrame:
+    u = rows.per_unit(influence)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        acceleration = rows.over_units(u**3) / (6.0 * rows.over_units(u**2) ** 1.5)
+    table = {"grouping": grouping, "cell": rows.numbers, "metric": metric, "t": t, "acceleration": acceleration}
+    return pl.DataFrame(table, schema_overrides=_SCHEMA)
+
+
+def _of_long(parts: Sequence[pl.DataFrame], long: pl.DataFrame) -> Floats:
+    known = pl.concat([pl.DataFrame(schema=_SCHEMA), *parts])
+    place = ["grouping", "cell", "metric", "t"]
+    rows = long.select(pl.col(c).cast(_SCHEMA[c]) for c in place)
+    found = rows.join(known, on=place, how="left", nulls_equal=True, maintain_order="left")
+    acceleration: Floats = found["acceleration"].fill_null(np.nan).to_numpy()
+    return acceleration
