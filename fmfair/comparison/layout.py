@@ -12,7 +12,7 @@ import polars as pl
 
 from fmfair.comparison.aligned import Aligned
 from fmfair.comparison.measuring import Influence
-from fmfair.influence import auc_variance
+from fmfair.influence import Flags, auc_variance
 from fmfair.metrics.metric import Metric
 from fmfair.statistics.interval import FloatArray
 from fmfair.units import CellRows, Positions, corrected
@@ -94,13 +94,14 @@ class Layout:
                 for by, sign in ((b, second), (a, first))
             )
             difference = ours - theirs
-            units = self._units(influence, a, b)
             groups = np.flatnonzero(first != 0)
+            units = self._units(influence, a, b)
             variances = self._variance(difference, metric, units)[groups]
-            yield pair, *self._joined(difference, variances, units[groups], inside)
+            carried = inside if influence.carried is None else inside & self._either(influence.carried, a, b)
+            yield pair, *self._joined(difference, variances, units[groups], carried)
 
     def _joined(
-        self, difference: FloatArray, variances: FloatArray, units: FloatArray, inside: npt.NDArray[np.bool_]
+        self, difference: FloatArray, variances: FloatArray, units: FloatArray, carried: Flags
     ) -> tuple[float, float]:
         """The variance of a sum over two groups, and its degrees of freedom: of Welch, or patients less 1.
 
@@ -109,16 +110,15 @@ class Layout:
         total = float(variances.sum())
         with np.errstate(invalid="ignore", divide="ignore"):
             welch = float(total**2 / np.sum(variances**2 / (units - 1)))
-        if self.patient is None or self.local.unit is None:
+        if self.patient is None:
             return total, welch
-        present = np.unique(self.local.unit[inside])
-        patients = np.unique(self.patient[present])
-        if len(patients) == len(present):
+        counted = self.local.per_unit(carried) > 0
+        count = int(np.count_nonzero(np.bincount(self.patient, counted)))
+        if count == np.count_nonzero(counted) or count < 2:
             return total, welch
         of_units = self.local.per_unit(difference)
         of_patients = np.bincount(self.patient, of_units)
-        count = float(len(patients))
-        factor = count / (count - 1) if count > 1 else np.nan
+        factor = count / (count - 1)
         sandwich = factor * float(np.sum(of_patients**2))
         joint = total + sandwich - factor * float(np.sum(of_units**2))
         return (joint if joint > 0 else sandwich), count - 1
@@ -133,8 +133,10 @@ class Layout:
         """The units that the denominator of either model counts."""
         if influence.carried is None:
             return self.local.over_units(np.ones(len(self.local.cell_of_unit)))
-        either = influence.carried[self.parts[a]] | influence.carried[self.parts[b]]
-        return self.local.over_units(self.local.per_unit(either) > 0)
+        return self.local.over_units(self.local.per_unit(self._either(influence.carried, a, b)) > 0)
+
+    def _either(self, carried: Flags, a: int, b: int) -> Flags:
+        return np.asarray(carried[self.parts[a]] | carried[self.parts[b]])
 
 
 def layouts(aligned: Aligned, rows: CellRows, size: int, codes: npt.NDArray[np.uint64]) -> list[Layout]:

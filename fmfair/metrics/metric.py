@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import polars as pl
@@ -115,12 +116,12 @@ class Metric:
         """How many bins its intermediate table has, where that is one of bins."""
         return self.parameters.bins or N_BINS
 
-    @property
+    @cached_property
     def shares(self) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
         """How often each count of `CONFUSION` is in the numerator and the denominator of a rate that is their ratio."""
         return ratio_of_sums(self.formula, CONFUSION) if self.family == "rate" and self.formula else None
 
-    @property
+    @cached_property
     def interval(self) -> IntervalKind | None:
         """The closed form of its interval; None where there is none."""
         if self.shares is not None:
