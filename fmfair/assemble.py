@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from fmfair.columns import BOUNDS, CERTAINTY, GAPS, GROUPS, INTERVALS, OVERALL, PAIRS
+from fmfair.columns import BOUNDS, CERTAINTY, GAPS, GROUPS, INTERVALS, MODEL_BASED, OVERALL, PAIRS
 from fmfair.errors import FmfairError, listing, plural
 from fmfair.gaps import compare, reading_order
 from fmfair.groupings import Grouping, groupings
@@ -59,7 +59,10 @@ def build_frames(
     gaps = compare(groups, present, options.metrics, 2 if options.conventions.empty_below_two_groups else 1)
     if sure is not None:
         gaps = sure.of_gaps(gaps, groups)
-    pairs = None if sure is None else sure.of_pairs(groups, samples.attributes)
+    pairs = None
+    if sure is not None:
+        pairs = sure.of_pairs(groups, samples.attributes)
+        groups = sure.of_groups(groups, samples.attributes)
     overall = undivided.filter(pl.col("grouping") == len(divided)).sort("by", "order", "t")
     _note_small_groups(groups, options, notes)
     names = {
@@ -151,7 +154,7 @@ def _public(
     weight = pl.col("weight") if samples.weighted else pl.lit(None, pl.Float64)
     if "weight" in frame.columns:
         frame = frame.with_columns(weight.alias("weight_sum"))
-    for more in (BOUNDS, INTERVALS, CERTAINTY):
+    for more in (MODEL_BASED, BOUNDS, INTERVALS, CERTAINTY):
         if set(more) <= set(frame.columns):  # beside the value that they are of
             schema = {
                 name: t for c, t in schema.items() for name, t in [(c, t), *(more.items() if c == "value" else ())]

@@ -133,6 +133,12 @@ CERTAINTY: Mapping[str, pl.DataType] = MappingProxyType(
     }
 )
 
+# Beside the value of a group of an intersection, where they were asked for: the value drawn toward what the attributes
+# alone lead to expect, with its interval.
+MODEL_BASED: Mapping[str, pl.DataType] = MappingProxyType(
+    {"model_based": pl.Float64(), "model_based_low": pl.Float64(), "model_based_high": pl.Float64()}
+)
+
 # Pairs of groups of single attributes, where intervals were asked for.
 PAIRS: Mapping[str, pl.DataType] = MappingProxyType(
     {

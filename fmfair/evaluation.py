@@ -57,6 +57,7 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
     missing_values: Sequence[str] = (),
     conventions: str = "standard",
     ci: float | None = None,
+    model_based: bool = False,
     reference: Mapping[str, str] | None = None,
     margins: Mapping[str, float] | None = None,
     engine: str = "auto",
@@ -104,6 +105,9 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
         conventions: `"standard"`, or `"fairmedfm"` for the numbers of the published package.
         ci: Confidence level of the intervals of all values and gaps, from 0.5 up to 1; None leaves their columns out.
             Whole patients vary where `cluster` is given; else rows count as independent.
+        model_based: Whether to add to intersections the columns `model_based`, `model_based_low` and
+            `model_based_high`: the value drawn toward what its attributes alone lead to expect, by as much as it is
+            uncertain (Fay & Herriot 1979). NULL where an intersection has too few cells, such as 2 x 2.
         reference: The group that others are compared with in `report.pairs`, by attribute: `{"sex": "M"}`; the largest
             where none is named.
         margins: The difference that matters, by metric: `{"auc": 0.05}`. The column `verdict` of gaps and pairs then
@@ -171,6 +175,7 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
         missing_values=missing_values,
         conventions=conventions,
         ci=ci,
+        model_based=model_based,
         reference=reference,
         margins=margins,
         engine=engine,

@@ -75,6 +75,7 @@ class Options:
     engine: str = "auto"
     ci: float | None = None
     bootstrap: Bootstrap | None = None
+    model_based: bool = False
     reference: Mapping[str, str] = field(default_factory=dict)
     margins: Mapping[str, float] = field(default_factory=dict)
 
@@ -112,6 +113,8 @@ def check_options(
     found["ci"] = _checked_ci(others.pop("ci", None), problems)
     found["reference"] = _checked_reference(others.pop("reference", None), problems)
     found["margins"] = _checked_margins(others.pop("margins", None), found.get("metrics", ()), problems)
+    if others.get("model_based") and found["ci"] is None:
+        problems.add("model_based=True needs what intervals are made of, which ci=None leaves out; give ci=0.95")
     if found["ci"] is None and (found["reference"] or found["margins"]):
         problems.add("reference= and margins= compare intervals, which ci=None leaves out; give ci=0.95")
     found["bootstrap"] = _checked_bootstrap(others.pop("bootstrap", None), found["ci"], problems)

@@ -10,6 +10,7 @@ import polars as pl
 from fmfair.attributes import Attribute
 from fmfair.gap_intervals import with_certainty
 from fmfair.intervals import Dependence, with_intervals
+from fmfair.model_based import with_model_based
 from fmfair.options import Options
 from fmfair.pairs import named_references, pair_table
 from fmfair.samples import Cohort
@@ -44,6 +45,12 @@ class Uncertainty:
         """The gaps with the columns of `columns.CERTAINTY`."""
         margins = self.options.margins
         return with_certainty(gaps, groups, self.options.metrics, self.level, self.dependence, margins)
+
+    def of_groups(self, groups: pl.DataFrame, attributes: Sequence[Attribute]) -> pl.DataFrame:
+        """The group values with what the user asked for beside the raw ones."""
+        if not self.options.model_based:
+            return groups
+        return with_model_based(groups, self.options.metrics, self.level, self.dependence, len(attributes))
 
     def of_pairs(self, groups: pl.DataFrame, attributes: Sequence[Attribute]) -> pl.DataFrame:
         """The pairs of groups of the single attributes, which come first among the groupings."""
