@@ -115,7 +115,8 @@ def rate_spread(metric: Metric, columns: Iterable[str]) -> dict[str, pl.Expr]:
     variance = squares / total**2 * units / (units - 1.0)
     return {
         "variance": pl.when((units > 1) & (total > 0)).then(variance),
-        "units": units.cast(pl.Float64),
+        # Without a threshold there are no counts.
+        "units": pl.when(pl.col("tp").is_not_null()).then(units.cast(pl.Float64)),
         "same": pl.when(total > 0).then(total**2 / kish),
     }
 

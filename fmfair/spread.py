@@ -203,4 +203,5 @@ def with_spread(
             facts = rate_spread(metric, confusion.columns)
             parts.append(confusion.select(*place[:2], "t", pl.lit(metric.name).alias("metric"), **facts))
     known = pl.concat(parts, how="diagonal").select(*place, *FACTS)
-    return long.join(known, on=place, how="left", nulls_equal=True, maintain_order="left")
+    found = long.join(known, on=place, how="left", nulls_equal=True, maintain_order="left")
+    return found.with_columns(pl.when(pl.col("n") > 0).then(pl.col(FACTS)))  # nothing is known of a cell without rows

@@ -15,6 +15,9 @@
 -- - The profile of a patient is not the patient: rows of one may be in several groups.
 -- - Both are summed up once, and the cells of all groupings add up those sums.
 
+-- C / (C - 1) of C units.
+CREATE OR REPLACE TEMP MACRO corrected(units) AS CASE WHEN units > 1 THEN units / (units - 1) END;
+
 CREATE OR REPLACE TEMP TABLE profile_values AS
 SELECT
     profile,
