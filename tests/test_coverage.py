@@ -73,7 +73,7 @@ def test_mean_dice_is_held() -> None:
 @pytest.mark.parametrize("alike", [True, False])
 def test_clustered_intervals_hold_and_naive_ones_do_not(alike: bool) -> None:
     models = [Model(0.85, 0.8)]
-    frame = scored(np.random.default_rng(3), 400, 250, 0.5, models, Patients(alike=alike))
+    frame = scored(np.random.default_rng(3), 400, 600, 0.5, models, Patients(alike=alike))
     metrics = ["auc", "accuracy", "tpr"]
 
     known = with_truth(group_values(frame, metrics, "patient"), models, 0.5)
