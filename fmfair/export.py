@@ -87,15 +87,20 @@ def write_folder(folder: PathLike, frames: Frames, facts: Mapping[str, Any]) -> 
 
 
 def read_folder(
-    folder: PathLike, wanted: Sequence[str] = FRAMES
+    folder: PathLike, wanted: Sequence[str] = FRAMES, further: Sequence[str] = FURTHER
 ) -> tuple[dict[str, pl.DataFrame], tuple[str, ...], dict[str, Any]]:
     """The frames, notes and metadata of a folder that `write_folder` wrote.
+
+    Args:
+        folder: The folder.
+        wanted: The frames that it must hold.
+        further: Those that it may hold.
 
     Raises:
         FmfairError: A file is missing or cannot be read, or a newer version of fmfair wrote it.
     """
     place = Path(folder).expanduser()
-    there = [*FRAMES, *(name for name in FURTHER if _file(place, name).is_file())]
+    there = [*wanted, *(name for name in further if _file(place, name).is_file())]
     missing = [f"{name}.parquet" for name in there if not _file(place, name).is_file()]
     if missing:
         raise FmfairError(f"no report in {folder}: {listing(missing)} not found; expected a folder that fmfair wrote")
@@ -163,7 +168,7 @@ def _frame(path: Path) -> pl.DataFrame:
 
 def _foreign(folder: Path) -> list[str]:
     """The names in a folder that do not belong to a report."""
-    ours = {f"{name}.parquet" for name in (*FRAMES, *FURTHER)}
+    ours = {f"{name}.parquet" for name in (*FRAMES, *FURTHER, *COMPARED)}
     return sorted(p.name for p in folder.iterdir() if p.name not in ours or not _written_by_us(p))
 
 

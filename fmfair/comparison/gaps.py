@@ -118,7 +118,8 @@ def gaps(
                 "sides": sides,
             }
         )
-        .with_columns(pl.col(pl.Float64).fill_nan(None), note=_note(pairs, influence is not None))
+        .with_columns(pl.col(pl.Float64).fill_nan(None))
+        .with_columns(note=_note(pairs, influence is not None))
         .drop("drawn", "sides")
     )
 

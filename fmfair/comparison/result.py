@@ -140,7 +140,7 @@ class Comparison:
         Raises:
             FmfairError: The folder does not hold a comparison that this version can read.
         """
-        frames, notes, metadata = export.read_folder(folder, export.COMPARED)
+        frames, notes, metadata = export.read_folder(folder, export.COMPARED, ())
         return cls(**frames, notes=notes, metadata=metadata)
 
     def _frames(self) -> dict[str, pl.DataFrame]:
