@@ -31,7 +31,7 @@ MODES: dict[str, dict[str, str]] = {
 }
 
 
-class Seen(Exception):
+class Seen(Exception):  # noqa: N818 - it is no error
     """Carries the long table out of an evaluation, of which no more is looked at."""
 
 
