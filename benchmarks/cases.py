@@ -134,6 +134,27 @@ COUNTS = (
         _floor("read", repeats=1),
     ),
 )
+REPLICATES = 100
+DRAWN = Job("replicates", _table(MILLION, float32=False), {"count": REPLICATES})
+BOOTSTRAP = (
+    Case(
+        f"{REPLICATES} bootstrap replicates, 1M rows",
+        DRAWN,
+        f"two Polars sorts, {REPLICATES} times",
+        Job("two_sorts", _table(MILLION, float32=False)),
+        1,
+        scale=REPLICATES,
+    ),
+    Case(
+        f"{REPLICATES} bootstrap replicates, 1M rows",
+        DRAWN,
+        f"MetricFrame, AUC, {REPLICATES} times",
+        Job("fairlearn", _table(MILLION, float32=False), {}, 1),
+        100,
+        faster=True,
+        scale=REPLICATES,
+    ),
+)
 LARGE = (
     Case(
         "DuckDB engine, 100M rows, under a ulimit -v of 6 GiB",
@@ -158,5 +179,6 @@ SECTIONS: Mapping[str, tuple[Case, ...]] = {
     "many": MANY,
     "sql": SQL,
     "counts": COUNTS,
+    "bootstrap": BOOTSTRAP,
     "large": LARGE,
 }

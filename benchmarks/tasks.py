@@ -134,6 +134,37 @@ def fairlearn(path: Path, *, warm: bool) -> Callable[[], object]:
     return gap
 
 
+def replicates(path: Path, *, warm: bool, count: int) -> Callable[[], object]:
+    """Bootstrap replicates of all default metrics by the attributes, and of the gaps between their groups."""
+    from fmfair import evaluation
+    from fmfair.bootstrap.classification import resample
+    from fmfair.groupings import Grouping, groupings
+    from fmfair.measures import Engine, long_table
+    from fmfair.options import Bootstrap
+
+    frame = _read(path, (*SAMPLES, *ATTRIBUTES), warm=warm)
+    options = _options(ATTRIBUTES, full=False, thresholds=0, by=[], ci=0.95)
+    seen: list[Any] = []
+    with mock.patch.object(evaluation, "report_of", lambda *arguments: seen.extend(arguments)):
+        evaluation.evaluate(frame, **options)
+    samples, _, asked, notes = seen
+    engine = Engine(samples, asked, notes)
+    divided = [*groupings(samples.attributes, asked.intersections), Grouping()]
+    listed = [grouping.cells(samples) for grouping in divided]
+    measured = engine.measure(divided, listed)
+    long = long_table(measured, asked.metrics, probability=True, scored=True)
+    compared = long.with_row_index("row").filter(pl.col("grouping") < len(ATTRIBUTES)).sort("grouping", "order", "row")
+    family = compared.select(pl.struct("grouping", "order").rle_id()).to_series()
+
+    def timed() -> object:
+        drawn = resample(engine, divided, listed, long, Bootstrap(count))
+        low, high = drawn.extremes(compared["row"].to_numpy(), family.to_numpy())
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return high - low, low / high
+
+    return timed
+
+
 def argsort(path: Path, *, warm: bool) -> Callable[[], object]:
     """A floor: the order of all scores."""
     scores = _read(path, ("y_score",), warm=warm)["y_score"].to_numpy()
@@ -154,6 +185,14 @@ def five_sorts(path: Path, *, warm: bool) -> Callable[[], object]:
     for code in codes[1:]:
         together = together * (code.n_unique() + 1) + code
     keys = [code * 2**40 + labelled.to_series() for code in (*codes, together)]
+    return lambda: [key.sort() for key in keys]
+
+
+def two_sorts(path: Path, *, warm: bool) -> Callable[[], object]:
+    """A floor: Polars sorts packed keys (group, score rank, label) twice."""
+    frame = _read(path, (*SAMPLES, *ATTRIBUTES), warm=warm)
+    labelled = frame.select(pl.col("y_score").rank("dense").cast(pl.UInt64) * 2 + pl.col("y_true").cast(pl.UInt64))
+    keys = [frame[name].rank("dense").cast(pl.UInt64) * 2**40 + labelled.to_series() for name in ATTRIBUTES[:2]]
     return lambda: [key.sort() for key in keys]
 
 
@@ -186,9 +225,11 @@ TASKS: Mapping[str, Task] = {
         scalar,
         fairmedfm,
         fairlearn,
+        replicates,
         argsort,
         read,
         five_sorts,
+        two_sorts,
         five_windows,
     )
 }

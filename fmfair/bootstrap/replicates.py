@@ -106,7 +106,8 @@ class Replicates:
             rows: Rows of the long table.
             family: The family of each, rising from 0 on without a gap.
         """
-        start = np.searchsorted(np.asarray(family), np.arange(int(np.max(family, initial=-1)) + 1))
+        number = np.asarray(family, dtype=np.intp)
+        start = np.searchsorted(number, np.arange(int(number.max(initial=-1)) + 1))
         values = self.values[np.asarray(rows, dtype=np.intp)]
         return np.fmin.reduceat(values, start, axis=0), np.fmax.reduceat(values, start, axis=0)
 
