@@ -6,15 +6,19 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import polars as pl
 from polars.testing import assert_frame_equal
 
-from fmfair.evaluation import evaluate
+import fmfair
 from fmfair.export import FRAMES
 from fmfair.report import Report
+
+# Reports without intervals, whatever the default; those with intervals have tests of their own.
+evaluate = partial(fmfair.evaluate, ci=None)
+evaluate_segmentation = partial(fmfair.evaluate_segmentation, ci=None)
 
 # Sites that are really called NaN, Infinity and BaNaNa; the last has no positives.
 CASE_56 = pl.DataFrame(

@@ -10,11 +10,10 @@ import duckdb
 import pandas as pd
 import polars as pl
 import pytest
-from reports import BY_KEYS, CASE_56, HOSTILE, assert_same_report, by_key_report, sites, with_frames
+from reports import BY_KEYS, CASE_56, HOSTILE, assert_same_report, by_key_report, evaluate, sites, with_frames
 
 from fmfair import export
 from fmfair.errors import FmfairError
-from fmfair.evaluation import evaluate
 from fmfair.report import Report
 from fmfair.version import installed_version
 

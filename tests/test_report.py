@@ -6,14 +6,24 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reports import BY_KEYS, HOSTILE, big_report, by_key_report, decided, groups_of, rows_of, sites, with_frames
+from reports import (
+    BY_KEYS,
+    HOSTILE,
+    big_report,
+    by_key_report,
+    decided,
+    evaluate,
+    evaluate_segmentation,
+    groups_of,
+    rows_of,
+    sites,
+    with_frames,
+)
 
 from fmfair.digest import MAX_NOTES
 from fmfair.errors import FmfairError
-from fmfair.evaluation import evaluate
 from fmfair.render import WIDTH, visible
 from fmfair.report import Report
-from fmfair.segmentation import evaluate_segmentation
 from fmfair.shown import MAX_ROWS
 
 

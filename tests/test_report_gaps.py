@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from reports import big_report, by_key_report, decided, groups_of, rows_of, sites, with_frames
+from reports import (
+    big_report,
+    by_key_report,
+    decided,
+    evaluate,
+    evaluate_segmentation,
+    groups_of,
+    rows_of,
+    sites,
+    with_frames,
+)
 
-from fmfair.evaluation import evaluate
 from fmfair.gap_table import MAX_GAPS
 from fmfair.render import WIDTH
 from fmfair.report import Report
-from fmfair.segmentation import evaluate_segmentation
 
 GAPS = "Largest gaps"
 HEADER = ["attribute", "metric", "gap", "worst group", "value", "n", "n_pos", "best group", "value", "n"]

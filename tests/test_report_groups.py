@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from reports import CASE_56, big_model, big_report, by_key_report, decided, groups_of, rows_of, sites
+from reports import (
+    CASE_56,
+    big_model,
+    big_report,
+    by_key_report,
+    decided,
+    evaluate,
+    evaluate_segmentation,
+    groups_of,
+    rows_of,
+    sites,
+)
 
-from fmfair.evaluation import evaluate
-from fmfair.segmentation import evaluate_segmentation
 from fmfair.shown import MAX_ROWS
 
 
