@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fmfair.columns import CERTAINTY
-from fmfair.gaps import PLACE
+from fmfair.gaps import PLACE, places_of, run_starts
 from fmfair.group_tests import GroupTest, group_test
 from fmfair.intervals import Dependence, Values, limits
 from fmfair.metrics.metric import Metric
@@ -48,16 +48,19 @@ def with_certainty(
         margins: By the name of a metric, the difference that matters.
     """
     usable = groups.filter(pl.col("in_gaps") & pl.col("value").is_not_null())
+    places, values = usable.select(PLACE), Values(usable)
+    order = usable["order"].to_numpy()
     parts = [pl.DataFrame(schema={**{c: gaps.schema[c] for c in (*PLACE, "statistic")}, **CERTAINTY})]
     compared: dict[str, tuple[Compared, pl.DataFrame]] = {}
-    for order, metric in enumerate(metrics):
-        rows = usable.filter(pl.col("order") == order)
-        if metric.interval is not None and rows.height:
-            one = Compared.of(rows, metric, dependence)
-            parts.append(one.difference(level))
-            compared[metric.name] = one, parts[-1]
-            if metric.direction != "none":
-                parts.append(one.worst(level))
+    for position, metric in enumerate(metrics):
+        at = np.flatnonzero(order == position)
+        if metric.interval is None or not len(at):
+            continue
+        one = Compared.of(places[at], values.at(at), metric, dependence)
+        parts.append(one.difference(level))
+        compared[metric.name] = one, parts[-1]
+        if metric.direction != "none":
+            parts.append(one.worst(level))
     known = pl.concat([*parts, *_named(compared, level)], how="diagonal_relaxed")
     found = gaps.join(known, on=[*PLACE, "statistic"], how="left", nulls_equal=True, maintain_order="left")
     for name, margin in margins.items():
@@ -77,38 +80,37 @@ class Compared:
 
     Attributes:
         places: One row per comparison.
-        rows: One row per group.
+        values: One per group.
         family: The comparison of each group.
         metric: The metric.
         dependence: What keeps rows from counting alike.
     """
 
     places: pl.DataFrame
-    rows: pl.DataFrame
-    family: NDArray[np.int64]
+    values: Values
+    family: NDArray[np.intp]
     metric: Metric
     dependence: Dependence
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, metric: Metric, dependence: Dependence) -> Compared:
-        """The comparisons that group values make up."""
-        places = rows.select(PLACE).unique(maintain_order=True).with_row_index("family")
-        family = rows.select(PLACE).join(places, on=PLACE, how="left", nulls_equal=True, maintain_order="left")
-        return cls(places.drop("family"), rows, family["family"].cast(pl.Int64).to_numpy(), metric, dependence)
+    def of(cls, places: pl.DataFrame, values: Values, metric: Metric, dependence: Dependence) -> Compared:
+        """The comparisons that group values make up, from the place of each in reading order."""
+        start = run_starts(places_of(places))
+        family = np.repeat(np.arange(len(start)), np.diff(start, append=places.height))
+        return cls(places[start], values, family, metric, dependence)
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> NDArray[np.intp]:
         """How many groups each comparison has."""
         return np.bincount(self.family, minlength=self.places.height)
 
     def difference(self, level: float, *, chance: bool = True) -> pl.DataFrame:
         """What is known of the largest difference; `chance`: beside what chance alone would show."""
-        value = Values(self.rows)["value"]
         pairwise = simultaneous_level(self.sizes, level)
-        low, high, method = limits(self.rows, self.metric, pairwise[self.family], self.dependence)
-        gap = gap_interval(value, low, high, self.family, self._widest, self.places.height)
+        low, high, method = limits(self.values, self.metric, pairwise[self.family], self.dependence)
+        gap = gap_interval(self.values["value"], low, high, self.family, self._widest, self.places.height)
         whole = self._bounded(low)
-        tested = group_test(self.rows, self.metric, self.family, self.places.height, self.dependence)
+        tested = group_test(self.values, self.metric, self.family, self.places.height, self.dependence)
         names = np.array(["simultaneous, " + str(m) for m in _first(method, self.family, self.places.height)])
         found = self.places.with_columns(
             pl.lit("difference").alias("statistic"),
@@ -161,7 +163,7 @@ class Compared:
     def worst(self, level: float) -> pl.DataFrame:
         """The interval of the worst group: not that of the group which came out worst, as it was picked for that."""
         per_group = sidak_level(self.sizes, level)
-        low, high, method = limits(self.rows, self.metric, per_group[self.family], self.dependence)
+        low, high, method = limits(self.values, self.metric, per_group[self.family], self.dependence)
         higher = self.metric.direction == "higher"
         ends = worst_interval(low, high, self.family, higher_is_better=higher, n_families=self.places.height)
         whole = self._bounded(low)
@@ -214,7 +216,7 @@ def _named(compared: Mapping[str, tuple[Compared, pl.DataFrame]], level: float) 
 _LARGER = ("ci_low", "ci_high", "p_value")
 
 
-def _first(names: NDArray[np.str_], family: NDArray[np.int64], count: int) -> NDArray[np.str_]:
+def _first(names: NDArray[np.str_], family: NDArray[np.intp], count: int) -> NDArray[np.str_]:
     """The longest of the names in each family: the form that says most of what was done."""
     found = np.full(count, "", dtype=object)
     for name in sorted(set(names.tolist()), key=len):

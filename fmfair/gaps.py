@@ -75,8 +75,8 @@ def compare(
 
 def reading_order(rows: pl.DataFrame) -> pl.Series:
     """The positions of rows by by-key, grouping, metric and threshold; those alike in all of these keep their order."""
-    place = _places(rows)
-    start = _run_starts(place)
+    place = places_of(rows)
+    start = run_starts(place)
     # Rows that are alike come in runs, and only the runs are sorted.
     order = np.argsort(place[start], kind="stable")
     length = np.diff(start, append=len(place))[order]
@@ -84,7 +84,7 @@ def reading_order(rows: pl.DataFrame) -> pl.Series:
     return pl.Series(np.repeat(shift, length) + np.arange(len(place)), dtype=pl.UInt32)
 
 
-def _places(rows: pl.DataFrame) -> Places:
+def places_of(rows: pl.DataFrame) -> Places:
     """By-key, grouping, metric and threshold of each row as one number, in reading order."""
     place = np.zeros(rows.height, dtype=np.uint64)
     for name in PLACE:
@@ -99,7 +99,7 @@ def _places(rows: pl.DataFrame) -> Places:
     return place
 
 
-def _run_starts(place: Places) -> Positions:
+def run_starts(place: Places) -> Positions:
     """Where a run of equal numbers starts."""
     return np.flatnonzero(np.concatenate([np.full(min(len(place), 1), True), place[1:] != place[:-1]]))
 
@@ -107,7 +107,7 @@ def _run_starts(place: Places) -> Positions:
 def _comparable(groups: pl.DataFrame, whole: pl.DataFrame) -> pl.DataFrame:
     """The group values with their `row` and the number of their comparison, rising, and the value on all rows."""
     # Only the first row of each comparison is looked up, by positions: names and floats need not be compared.
-    start = _run_starts(_places(groups))
+    start = run_starts(places_of(groups))
     firsts = groups.select(pl.col(PLACE).gather(start))
     found = firsts.join(whole, on=PLACE, how="left", nulls_equal=True, maintain_order="left")
     known, length = found["comparison"].is_not_null().to_numpy(), np.diff(start, append=groups.height)

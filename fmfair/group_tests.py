@@ -58,7 +58,9 @@ class Pairs(NamedTuple):
         return cls(two, order[start], order[start + 1])
 
 
-def group_test(rows: pl.DataFrame, metric: Metric, family: Families, count: int, dependence: Dependence) -> GroupTest:
+def group_test(
+    rows: pl.DataFrame | Values, metric: Metric, family: Families, count: int, dependence: Dependence
+) -> GroupTest:
     """The test of one metric in `count` comparisons.
 
     Args:
@@ -69,11 +71,10 @@ def group_test(rows: pl.DataFrame, metric: Metric, family: Families, count: int,
         dependence: What keeps rows from counting alike.
     """
     assert metric.interval is not None
-    return _TESTS[metric.interval](rows, metric, family, count, dependence)
+    return _TESTS[metric.interval](Values(rows), metric, family, count, dependence)
 
 
-def _auc(rows: pl.DataFrame, _: Metric, family: Families, count: int, dependence: Dependence) -> GroupTest:
-    v = Values(rows)
+def _auc(v: Values, _: Metric, family: Families, count: int, dependence: Dependence) -> GroupTest:
     design = patients = None
     if dependence.clustered:
         design = design_effect(v["variance"], v["pos_variance"] + v["neg_variance"], family, count)
@@ -95,8 +96,7 @@ def _auc(rows: pl.DataFrame, _: Metric, family: Families, count: int, dependence
     return GroupTest(p, method, pooled.null_variance, np.zeros(count, dtype=bool))
 
 
-def _proportion(rows: pl.DataFrame, _: Metric, family: Families, count: int, dependence: Dependence) -> GroupTest:
-    v = Values(rows)
+def _proportion(v: Values, _: Metric, family: Families, count: int, dependence: Dependence) -> GroupTest:
     size = v["denominator"] if dependence.rows_count_alike else effective(v, v["denominator"])
     successes = v["value"] * size
     patients = v["units"] if dependence.clustered else None
@@ -107,8 +107,7 @@ def _proportion(rows: pl.DataFrame, _: Metric, family: Families, count: int, dep
     )
 
 
-def _mean(rows: pl.DataFrame, _: Metric, family: Families, count: int, dependence: Dependence) -> GroupTest:
-    v = Values(rows)
+def _mean(v: Values, _: Metric, family: Families, count: int, dependence: Dependence) -> GroupTest:
     tested = welch(v["value"], v["variance"], v["units"], family)
     null = (
         v["variance"] if not dependence.rows_count_alike else null_variance_of_means(v["variance"], v["units"], family)
@@ -116,10 +115,10 @@ def _mean(rows: pl.DataFrame, _: Metric, family: Families, count: int, dependenc
     return GroupTest(tested.p, np.full(count, "Welch"), null, np.zeros(count, dtype=bool))
 
 
-def _inverted(rows: pl.DataFrame, metric: Metric, family: Families, count: int, dependence: Dependence) -> GroupTest:
+def _inverted(v: Values, metric: Metric, family: Families, count: int, dependence: Dependence) -> GroupTest:
     """Two groups by the level at which the interval of their difference touches 0; more have no test."""
-    v, pairs = Values(rows), Pairs.of(family, count)
-    first, second = rows[pairs.first], rows[pairs.second]
+    pairs = Pairs.of(family, count)
+    first, second = v.at(pairs.first), v.at(pairs.second)
 
     def both(level: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         l1, u1, _ = limits(first, metric, level, dependence)
@@ -131,7 +130,7 @@ def _inverted(rows: pl.DataFrame, metric: Metric, family: Families, count: int, 
     return GroupTest(p, np.full(count, "interval inverted"), v["variance"], np.zeros(count, dtype=bool))
 
 
-_TESTS: Mapping[IntervalKind, Callable[[pl.DataFrame, Metric, Families, int, Dependence], GroupTest]] = {
+_TESTS: Mapping[IntervalKind, Callable[[Values, Metric, Families, int, Dependence], GroupTest]] = {
     "auc": _auc,
     "average_precision": _inverted,
     "proportion": _proportion,

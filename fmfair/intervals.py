@@ -22,6 +22,9 @@ from fmfair.statistics.precision import average_precision_interval
 from fmfair.statistics.proportions import effective_size, wilson, wilson_clustered
 from fmfair.statistics.quantiles import normal_critical
 
+# What an interval is arithmetic on.
+RESTS_ON = ("value", "n", "n_pos", "denominator", *FACTS)
+
 # Below these counts of what carries a value it is marked; what is called `counts only` is shown as counts in print.
 MARKS: Mapping[int, str] = {10: "counts only", 20: "very imprecise", 100: "imprecise"}
 
@@ -52,25 +55,45 @@ class Dependence:
 
 
 class Values:
-    """Values of one metric with what they rest on, as arrays."""
+    """Values of one metric with what they rest on, as arrays of floats, NaN where something is missing."""
 
-    def __init__(self, rows: pl.DataFrame) -> None:
-        self._rows = rows
+    def __init__(self, rows: pl.DataFrame | Values) -> None:
+        if isinstance(rows, Values):
+            self.columns: Mapping[str, FloatArray] = rows.columns
+            return
+        known = [c for c in RESTS_ON if c in rows.columns]
+        floats = rows.select(pl.col(known).cast(pl.Float64).fill_null(np.nan))
+        self.columns = {c.name: c.to_numpy() for c in floats.iter_columns()}
 
     def __getitem__(self, column: str) -> FloatArray:
-        """A column as floats, NaN where it is missing."""
-        values: FloatArray = self._rows[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        return values
+        """One of the columns of `RESTS_ON`."""
+        return self.columns[column]
+
+    def __len__(self) -> int:
+        """How many values there are."""
+        return len(self.columns["value"])
+
+    def beside(self, others: Values) -> Values:
+        """These values, then those of another."""
+        found = Values.__new__(Values)
+        found.columns = {name: np.concatenate([column, others[name]]) for name, column in self.columns.items()}
+        return found
+
+    def at(self, positions: NDArray[np.intp]) -> Values:
+        """Some of the values."""
+        found = Values.__new__(Values)
+        found.columns = {name: column[positions] for name, column in self.columns.items()}
+        return found
 
 
 Limits = tuple[FloatArray, FloatArray, NDArray[np.str_]]
 
 
-def limits(rows: pl.DataFrame, metric: Metric, level: ArrayLike, dependence: Dependence) -> Limits:
+def limits(rows: pl.DataFrame | Values, metric: Metric, level: ArrayLike, dependence: Dependence) -> Limits:
     """The limits of values of one metric.
 
     Args:
-        rows: Columns `value`, `n`, `denominator` and `FACTS`.
+        rows: The columns of `RESTS_ON`.
         metric: The metric.
         level: Confidence level, one for all or one for each row.
         dependence: What keeps rows from counting alike.
@@ -79,8 +102,8 @@ def limits(rows: pl.DataFrame, metric: Metric, level: ArrayLike, dependence: Dep
         Low, high and the name of the method; NaN and an empty name where there is no interval.
     """
     if metric.interval is None:
-        nothing = np.full(rows.height, np.nan)
-        return nothing, nothing, np.full(rows.height, "")
+        nothing = np.full(len(rows), np.nan)
+        return nothing, nothing, np.full(len(rows), "")
     low, high, method = _FORMS[metric.interval](Values(rows), metric, level, dependence)
     return low, high, np.where(np.isnan(low), "", method)
 
@@ -160,10 +183,10 @@ def with_intervals(long: pl.DataFrame, metrics: Sequence[Metric], level: float, 
     order = long["order"].to_numpy()
     low, high = np.full(long.height, np.nan), np.full(long.height, np.nan)
     method, note = np.full(long.height, "", dtype=object), np.full(long.height, "", dtype=object)
-    needed = long.select("value", "n", "n_pos", "denominator", *FACTS)
+    values = Values(long)
     for position, metric in enumerate(metrics):
         at = np.flatnonzero(order == position)
-        rows = needed[at]
+        rows = values.at(at)
         low[at], high[at], method[at] = limits(rows, metric, level, dependence)
         note[at] = _notes(rows, metric, dependence)
     texts = {"ci_method": method, "ci_note": note}
@@ -177,13 +200,12 @@ def with_intervals(long: pl.DataFrame, metrics: Sequence[Metric], level: float, 
     )
 
 
-def _notes(rows: pl.DataFrame, metric: Metric, dependence: Dependence) -> NDArray[np.object_]:
+def _notes(v: Values, metric: Metric, dependence: Dependence) -> NDArray[np.object_]:
     """Why there is no interval, or what it rests on that makes it doubtful; empty where neither."""
     if metric.family == "count":
-        return np.full(rows.height, "", dtype=object)
+        return np.full(len(v), "", dtype=object)
     if metric.interval is None:
-        return np.where(np.isnan(Values(rows)["value"]), "", NO_CLOSED_FORM).astype(object)
-    v = Values(rows)
+        return np.where(np.isnan(v["value"]), "", NO_CLOSED_FORM).astype(object)
     one = f"one {dependence.unit} only"
     few = f"few {dependence.unit}s"
     with np.errstate(invalid="ignore"):

@@ -46,13 +46,16 @@ def pair_table(
     """
     usable = groups.filter(pl.col("in_gaps") & pl.col("value").is_not_null())
     parts = [pl.DataFrame(schema={**{c: groups.schema[c] for c in (*PLACE, "threshold", "threshold_rule")}, **_FOUND})]
-    for order, metric in enumerate(metrics):
-        rows = usable.filter(pl.col("order") == order)
-        first, second = _paired(rows, references)
-        if metric.interval is not None and len(first):
-            found = _compared(rows[first], rows[second], metric, level, dependence)
-            parts.append(found.with_columns(verdict(margins.get(metric.name)).alias("verdict")))
-    table = pl.concat(parts, how="diagonal_relaxed").with_columns(pl.col(pl.Float64).fill_nan(None))
+    first, second = _paired(usable, references)
+    order, values = usable["order"].to_numpy()[first], Values(usable)
+    names = usable.select(*PLACE, "metric", "threshold", "threshold_rule", "group")
+    for position, metric in enumerate(metrics):
+        pair = np.flatnonzero(order == position)
+        if metric.interval is not None and len(pair):
+            found = _compared(values.at(first[pair]), values.at(second[pair]), metric, level, dependence)
+            who = names[first[pair]].with_columns(names["group"][second[pair]].alias("other_group"))
+            parts.append(_noted(who.hstack(found)).with_columns(verdict(margins.get(metric.name)).alias("verdict")))
+    table = pl.concat(parts, how="diagonal_relaxed")
     family = table.select(pl.struct(PLACE).rank("dense")).to_series().cast(pl.Int64).to_numpy()
     adjusted = holm(table["p_value"].fill_null(np.nan).to_numpy(), family)
     return table.with_columns(pl.Series("p_holm", adjusted).fill_nan(None)).sort(PLACE, maintain_order=True)
@@ -80,16 +83,13 @@ def _paired(rows: pl.DataFrame, references: Mapping[int, str]) -> tuple[NDArray[
     return pairs["row"].to_numpy().astype(np.intp), pairs["row_other"].to_numpy().astype(np.intp)
 
 
-def _compared(
-    first: pl.DataFrame, second: pl.DataFrame, metric: Metric, level: float, dependence: Dependence
-) -> pl.DataFrame:
-    value, other = Values(first)["value"], Values(second)["value"]
+def _compared(first: Values, second: Values, metric: Metric, level: float, dependence: Dependence) -> pl.DataFrame:
+    value, other = first["value"], second["value"]
     low, high, method = limits(first, metric, level, dependence)
     other_low, other_high, _ = limits(second, metric, level, dependence)
     difference = mover_difference(value, low, high, other, other_low, other_high)
-    count = first.height
-    both, family = pl.concat([first, second]), np.tile(np.arange(count), 2)
-    tested = group_test(both, metric, family, count, dependence)
+    count = len(first)
+    tested = group_test(first.beside(second), metric, np.tile(np.arange(count), 2), count, dependence)
     columns: dict[str, NDArray[np.float64]] = {
         "value": value,
         "other_value": other,
@@ -102,13 +102,16 @@ def _compared(
         ratio = mover_ratio(value, low, high, other, other_low, other_high)
         columns["ratio"] = np.divide(value, other, out=np.full(count, np.nan), where=other > 0)
         columns |= {"ratio_low": ratio.low, "ratio_high": ratio.high}
-    found = first.select(*PLACE, "metric", "threshold", "threshold_rule", "group").with_columns(
-        second["group"].alias("other_group"),
-        *(pl.Series(name, values).fill_nan(None) for name, values in columns.items()),
+    numbers = pl.DataFrame(columns).with_columns(pl.all().fill_nan(None))
+    return numbers.with_columns(
         pl.Series("ci_method", [f"MOVER, {name}" for name in method]),
         pl.Series("p_method", tested.method),
         pl.Series("sparse", tested.sparse),
     )
+
+
+def _noted(found: pl.DataFrame) -> pl.DataFrame:
+    """The pairs with a note, and no name of a method where it gave nothing."""
     bounded, known = pl.col("ci_low").is_not_null(), pl.col("p_value").is_not_null()
     return found.with_columns(
         ci_method=pl.when(bounded).then("ci_method"),
