@@ -59,7 +59,7 @@ def test_one_parquet_file_is_refused_before_anything_is_read_and_a_folder_is_sho
     message = refused("absent.csv", "--output", tmp_path / "results.parquet")
 
     assert message == (
-        f"--output {tmp_path}/results.parquet: a report is four tables, and a Parquet file holds one; name a folder "
+        f"--output {tmp_path}/results.parquet: a report is several tables, and a Parquet file holds one; name a folder "
         f"such as {tmp_path}/results/, where each becomes a Parquet file"
     )
     assert list(tmp_path.iterdir()) == []

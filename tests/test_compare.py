@@ -166,7 +166,7 @@ def variance(metric: str, one: Sequence[Sample], other: Sequence[Sample]) -> flo
     return total if total >= 0 else n / (n - 1) * sum((a + b) ** 2 for a, b in zip(pos, neg, strict=True))
 
 
-def random_models(seed: int, n: int = 60) -> pl.DataFrame:
+def random_models(seed: int, n: int = 45) -> pl.DataFrame:
     """Two models on samples of patients who may be in both groups."""
     random = np.random.default_rng(seed)
     y = random.integers(0, 2, n)

@@ -13,7 +13,15 @@ import typer
 
 from fmfair.cli import output
 from fmfair.cli.argv import SeveralValues
-from fmfair.cli.options import COUNT_EPILOG, COUNT_OPTIONS, EPILOG, MERGE_EPILOG, with_options
+from fmfair.cli.options import (
+    COMPARE_EPILOG,
+    COMPARE_OPTIONS,
+    COUNT_EPILOG,
+    COUNT_OPTIONS,
+    EPILOG,
+    MERGE_EPILOG,
+    with_options,
+)
 from fmfair.cli.wording import in_flags
 from fmfair.errors import FmfairError
 from fmfair.version import installed_version
@@ -98,6 +106,16 @@ def _count(context: typer.Context, **given: Any) -> None:
 
 
 app.command("count", cls=SeveralValues, epilog=COUNT_EPILOG)(with_options(_count, COUNT_OPTIONS))
+
+
+def _compare(context: typer.Context, **given: Any) -> None:
+    """Compares models on the same samples: which is better, which is fairer, and for whom one is worse."""
+    from fmfair.cli.compare import compare
+
+    _run(compare, context, given)
+
+
+app.command("compare", cls=SeveralValues, epilog=COMPARE_EPILOG)(with_options(_compare, COMPARE_OPTIONS))
 
 
 def _run(command: Callable[..., int], context: typer.Context, given: Mapping[str, Any]) -> None:

@@ -117,6 +117,31 @@ COUNT_OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType(
     }
 )
 
+# What of it `fmfair compare` takes, and what only that takes.
+COMPARE_OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType(
+    {
+        "Models": (
+            _BY_NAME["by"]._replace(text="The column of the models; then columns to compare within: model dataset"),
+            _BY_NAME["no_by"]._replace(text="Compare within no column that is found by its name"),
+            Option("baseline", "--baseline", "MODEL", "Compare each other model with this one; default all pairs"),
+            Option("headline", "--headline", "METRIC", "Metric of the table of utility and gap; default auc or dice"),
+            Option("bootstrap", "--bootstrap", "N", "Replicates, for what has no closed form: 2000", "whole"),
+        ),
+        "Data": tuple(o for o in OPTIONS["Data"] if o.name not in ("by", "no_by", "conventions")),
+        "Classification": tuple(
+            o for o in OPTIONS["Classification"] if o.name not in ("engine", "memory_limit", "temp_dir")
+        ),
+        "Segmentation": (_BY_NAME["dice"], _BY_NAME["iou"]),
+        "Output": (
+            _BY_NAME["output_path"]._replace(
+                text="Write all.json (everything), differences.csv, or results/ (Parquet)"
+            ),
+            _BY_NAME["form"]._replace(text="Print a table (default), all as JSON, or the differences as CSV"),
+            _BY_NAME["quiet"],
+        ),
+    }
+)
+
 _TYPES: Mapping[str, Any] = {
     "text": str | None,
     "texts": list[str] | None,
@@ -184,6 +209,21 @@ fmfair count "night/*.csv" --sensitive sex race --intersections 2 --suppress-bel
         """Without --suppress-below the counts single people out and must not be shared where the rows may not be. With
         it, no count of fewer rows and no name of a small group is written, unless it was declared; how many rows of a
         bin are positive is, and several tables of the same patients may tell more.""",
+        _STATUS,
+    ),
+)
+COMPARE_EPILOG = _epilog(
+    """[bold]Examples[/bold]
+
+fmfair compare predictions.csv --by model --sensitive sex age --bins age=40,60
+
+fmfair compare "runs/model=*/*.parquet" --by model --baseline resnet --cluster patient_id --metrics auc tpr tnr
+
+fmfair compare dice.csv --by model --dice dice --sensitive sex
+""",
+    (
+        """One row per sample and model; samples are paired by --sample-id, found by name (sample_id, image_id). Only
+        samples that every model has count.""",
         _STATUS,
     ),
 )

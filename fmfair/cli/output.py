@@ -17,6 +17,7 @@ from fmfair.render import visible
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from fmfair.comparison.result import Comparison
     from fmfair.report import Report
 
 FORMATS = ("table", "json", "csv")
@@ -26,7 +27,7 @@ WARNING_SIGNS = ("left out", "too narrow")
 SPIN_AFTER_S = 1.0
 
 
-def destination(output: str | None, inputs: Sequence[str | None]) -> Callable[[Report], object] | None:
+def destination(output: str | None, inputs: Sequence[str | None]) -> Callable[[Report | Comparison], object] | None:
     """How to write the report to the path, by its ending; None where there is no path.
 
     Raises:
@@ -43,7 +44,7 @@ def destination(output: str | None, inputs: Sequence[str | None]) -> Callable[[R
     ending, is_folder = path.suffix.lower(), output.endswith(("/", os.sep))
     if ending == ".parquet" and not is_folder:
         raise FmfairError(
-            f"--output {output}: a report is four tables, and a Parquet file holds one; name a folder such as "
+            f"--output {output}: a report is several tables, and a Parquet file holds one; name a folder such as "
             f"{path.with_suffix('')}{os.sep}, where each becomes a Parquet file"
         )
     if not ending or is_folder or path.is_dir():
@@ -58,7 +59,7 @@ def destination(output: str | None, inputs: Sequence[str | None]) -> Callable[[R
     )
 
 
-def formatted(report: Report, form: str) -> str:
+def formatted(report: Report | Comparison, form: str) -> str:
     """The report as it is printed: a table for people, or the JSON or CSV that the files hold."""
     if form == "json":
         return report.to_json() + "\n"

@@ -18,6 +18,7 @@ _PHRASES = (
     ("leave out the other y_ arguments", "leave out --label, --score, --pred and --logit"),
     (" (or fmfair.metrics.list_metrics())", ""),
     (", a mapping from by-key to number", ""),
+    ("; a list in by= chooses them", "; --no-by switches this off"),
     ("; None leaves the intervals out", "; none leaves the intervals out"),
 )
 

@@ -167,6 +167,8 @@ def compare(  # noqa: PLR0913 - the public door
     )
     if options.ci is None:
         raise FmfairError("ci=None: a comparison says how sure its differences are; give a level such as 0.95")
+    if options.bootstrap is not None and options.bootstrap.method != "percentile":
+        raise FmfairError(f"bootstrap={bootstrap!r}: differences have percentile limits; give a number of replicates")
     notes = Notes()
     source = read_source(frame, metadata, on, notes)
     schema = readers.schema(source)
@@ -198,7 +200,7 @@ def _columns(
     if isinstance(by, str):
         others = [name for name in find(schema, {**given, "by": None}, Notes()).by if name != by]
         if others:
-            notes.say(f"compared within each {' and '.join(others)}, found by name (by=[{by!r}] switches this off)")
+            notes.say(f"compared within each {' and '.join(others)}, found by name; a list in by= chooses them")
         names = (by, *others)
     taken = [name for name in names[1:] if name in NAMES]
     if taken:

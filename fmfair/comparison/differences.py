@@ -121,10 +121,12 @@ def _rate(pairs: Pairs, spread: PairSpread, level: float, dependence: Dependence
     metric = pairs.metric
     a, b = Values(first)["value"], Values(second)["value"]
 
+    stacked = pl.concat([second, first])
+
     def both(at: FloatArray | float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        l1, u1, _ = limits(second, metric, at, dependence)
-        l2, u2, _ = limits(first, metric, at, dependence)
-        return l1, u1, l2, u2
+        level_of_each = np.tile(np.broadcast_to(at, a.shape), 2)
+        low, high, _ = limits(stacked, metric, level_of_each, dependence)
+        return low[: len(a)], high[: len(a)], low[len(a) :], high[len(a) :]
 
     l1, u1, l2, u2 = both(level)
     low, high = mover_difference(b, l1, u1, a, l2, u2, spread.correlation)

@@ -64,9 +64,8 @@ def _tradeoff(frame: pl.DataFrame, keys: Mapping[str, str], headline: str) -> Ta
     rows = frame.head(MAX_ROWS)
     columns = _keys(rows, keys, "attribute", "model")
     count = len(columns)
-    if rows["threshold_rule"].count():
-        columns.append(("threshold", _thresholds(rows)))
     columns += [
+        *_threshold_column(rows),
         (headline, [number(v) for v in rows["utility"]]),
         ("gap", [number(v) for v in rows["gap"]]),
         ("beaten by", ["nobody" if kept else visible(by or UNDEFINED) for kept, by in _beaten(rows)]),
@@ -100,7 +99,11 @@ def _better(frame: pl.DataFrame, keys: Mapping[str, str], metrics: Sequence[str]
     columns = _keys(rows, keys, "baseline", "model", "metric")
     count = len(columns)
     columns += [*_values(rows, "value"), ("p", [number(v, 3) for v in rows["p_value"]])]
-    remarks = [*_more(whole, "differences"), "difference: model less baseline, with its interval"]
+    remarks = [
+        *_more(whole, "differences"),
+        "difference: model less baseline, with its interval",
+        *_one_threshold(rows),
+    ]
     return Table("All rows", *header_and_rows(columns), count, remarks=tuple(remarks))
 
 
@@ -146,7 +149,7 @@ def _fairer(frame: pl.DataFrame, keys: Mapping[str, str], metrics: Sequence[str]
     columns = _keys(rows, keys, "attribute", "baseline", "model", "metric")
     count = len(columns)
     columns += [*_values(rows, "gap"), ("p", [number(v, 3) for v in rows["p_value"]])]
-    remarks = [*_more(gaps, "gaps"), "difference: below 0 where the model has the smaller gap"]
+    remarks = [*_more(gaps, "gaps"), "difference: below 0 where the model has the smaller gap", *_one_threshold(rows)]
     doubts = rows["note"].drop_nulls().unique(maintain_order=True).to_list()
     return Table(title, *header_and_rows(columns), count, remarks=(*remarks, *doubts[:2]))
 
@@ -158,8 +161,19 @@ def _keys(rows: pl.DataFrame, keys: Mapping[str, str], *others: str) -> Columns:
 def _values(rows: pl.DataFrame, of: str) -> Columns:
     both = [(side, [number(v) for v in rows[f"{of}_{side}"]]) for side in ("baseline", "model")]
     named = [(f"of {side}", cells) for side, cells in both]
-    threshold = [("threshold", _thresholds(rows))] if rows["threshold_rule"].count() else []
-    return [*threshold, *named, ("difference", _intervals(rows))]
+    return [*_threshold_column(rows), *named, ("difference", _intervals(rows))]
+
+
+def _threshold_column(rows: pl.DataFrame) -> Columns:
+    """The thresholds, where there are several; else a remark says which."""
+    several = rows.drop_nulls("threshold_rule").select("threshold", "threshold_rule").n_unique() > 1
+    return [("threshold", _thresholds(rows))] if several else []
+
+
+def _one_threshold(rows: pl.DataFrame) -> list[str]:
+    """Which threshold it is, where there is one."""
+    used = rows.drop_nulls("threshold_rule").select("threshold", "threshold_rule").unique()
+    return [f"rates at threshold {threshold_text(*used.row(0))}"] if used.height == 1 else []
 
 
 def _thresholds(rows: pl.DataFrame) -> list[str]:
