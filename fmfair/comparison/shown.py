@@ -173,7 +173,8 @@ def _threshold_column(rows: pl.DataFrame) -> Columns:
 def _one_threshold(rows: pl.DataFrame) -> list[str]:
     """Which threshold it is, where there is one."""
     used = rows.drop_nulls("threshold_rule").select("threshold", "threshold_rule").unique()
-    return [f"rates at threshold {threshold_text(*used.row(0))}"] if used.height == 1 else []
+    shown = [threshold_text(*row) for row in used.iter_rows()]
+    return [f"rates at threshold {shown[0]}"] if len(shown) == 1 and shown != ["y_pred"] else []
 
 
 def _thresholds(rows: pl.DataFrame) -> list[str]:
