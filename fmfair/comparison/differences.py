@@ -24,6 +24,7 @@ DEBIASED = "the interval is that of the errors without their bias"
 TUNED = "thresholds chosen on these rows, taken as fixed"
 # A smaller class below this makes DeLong's test and interval rough.
 FEW = 10
+ROUGH = f"fewer than {FEW} rows of the smaller class; the test is rough"
 
 
 class Tested(NamedTuple):
@@ -165,7 +166,7 @@ def _notes(pairs: Pairs, known: BoolArray, method: str, replicates: Replicates |
         .when(~pl.col("known"))
         .then(pl.lit(why_unknown(pairs.metric, method)))
         .when(pl.lit(pairs.metric.interval == "auc") & (pl.col("smaller") < FEW))
-        .then(pl.lit(f"fewer than {FEW} rows of the smaller class; the test is rough"))
+        .then(pl.lit(ROUGH))
         .when(_debiased(first, method, replicates))
         .then(pl.lit(DEBIASED))
         .when("tuned")

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from fmfair.bootstrap.replicates import Replicates, difference_p
-from fmfair.comparison.differences import TUNED, UNUSABLE
+from fmfair.comparison.differences import FEW, ROUGH, TUNED, UNUSABLE
 from fmfair.comparison.layout import Layout
 from fmfair.comparison.measuring import Influence
 from fmfair.comparison.pairs import Pairs
@@ -116,11 +116,12 @@ def gaps(
                 **_worst(pairs, found),
                 "drawn": drawn & (replicates is not None),
                 "sides": sides,
+                "few": _few(pairs, found.usable),
             }
         )
         .with_columns(pl.col(pl.Float64).fill_nan(None))
         .with_columns(note=_note(pairs, influence is not None))
-        .drop("drawn", "sides")
+        .drop("drawn", "sides", "few")
     )
 
 
@@ -173,6 +174,14 @@ def _worst(pairs: Pairs, found: Extremes) -> dict[str, pl.Series]:
 _WORST = ("worst_group_baseline", "worst_group_model")
 
 
+def _few(pairs: Pairs, usable: BoolArray) -> BoolArray:
+    """The pairs with a compared group that has too few rows of one class for the test of its AUC."""
+    if pairs.metric.interval != "auc":
+        return np.zeros(len(pairs.by), dtype=bool)
+    n, n_pos = (pairs.of_models(column)[pairs.by[:, 0]] for column in ("n", "n_pos"))
+    return np.asarray((usable & (np.fmin(n_pos, n - n_pos) < FEW)).any(axis=1))
+
+
 def _note(pairs: Pairs, closed: bool) -> pl.Expr:
     unknown = pl.col("ci_low").is_null()
     if pairs.metric.family == "count":
@@ -192,6 +201,8 @@ def _note(pairs: Pairs, closed: bool) -> pl.Expr:
         .then(pl.lit(EXPLORATORY))
         .when("sides")
         .then(pl.lit(OTHER_SIDES))
+        .when("few")
+        .then(pl.lit(ROUGH))
         .when(~pl.col("threshold_rule").is_in(["fixed", "y_pred"]).fill_null(value=True))
         .then(pl.lit(TUNED))
     )

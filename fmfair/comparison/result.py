@@ -21,7 +21,8 @@ class Comparison:
 
     Undefined is NULL in every frame, never NaN or 0; the column `note` beside it says why. By-keys other than the
     model, where there are any, are the first columns of every frame. A difference is that of `model` less that of
-    `baseline`. All models are compared on the same samples.
+    `baseline`. All models are compared on the same samples. `threshold` is NULL where the models have different ones,
+    as a rule such as `best_f1` may choose.
 
     Attributes:
         differences: One row per pair of models, attribute, group, metric and threshold; attribute and group are NULL
