@@ -23,7 +23,7 @@ def examples(count: int) -> settings:
     return settings(max_examples=count, phases=[Phase.generate])
 
 
-MODES: dict[str, dict[str, str]] = {
+MODES: dict[str, dict[str, Any]] = {
     "rows": {},
     "weights": {"weight": "w"},
     "patients": {"cluster": "unit"},
@@ -76,7 +76,7 @@ def same_of(data: st.DataObject, mode: str, weights: str = "whole", **given: Any
     weighted = "weight" in MODES[mode]
     table = data.draw(tables(weights=weights if weighted else None, **given))
     frame = with_patients(table.frame, data.draw)
-    cluster = {"cluster": "unit"} if "cluster" in MODES[mode] else {}
+    cluster: dict[str, Any] = {"cluster": "unit"} if "cluster" in MODES[mode] else {}
     both(frame, 1e-9 if weighted else 1e-12, **table.arguments, **cluster)
 
 
@@ -135,7 +135,7 @@ def large(rows: int) -> pl.DataFrame:
     )
 
 
-LARGE = {"y_true": "y", "y_score": "score", "attributes": ["sex", "site"], "by": [], "intersections": 2}
+LARGE: dict[str, Any] = {"y_true": "y", "y_score": "score", "attributes": ["sex", "site"], "by": [], "intersections": 2}
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -150,16 +150,16 @@ def test_many_rows(mode: str) -> None:
 
 def test_pairs_of_labels_keep_the_patient() -> None:
     frame = large(300).with_columns(z=1 - pl.col("y"), low=1 - pl.col("score"))
-    pairs = {"one": ("y", "score"), "other": ("z", "low")}
+    pairs: dict[str, Any] = {"one": ("y", "score"), "other": ("z", "low")}
     long = both(frame, 1e-12, labels=pairs, attributes="site", by=[], cluster="unit")
     assert long.filter(metric="auc")["units"].max() == frame["unit"].n_unique()
 
 
 def test_a_long_table_keeps_the_patient() -> None:
     frame = large(200).with_row_index("sample_id").drop("w")
-    facts = {"index": ["sample_id", "y", "score", "unit"], "on": ["sex", "site"]}
+    facts: dict[str, Any] = {"index": ["sample_id", "y", "score", "unit"], "on": ["sex", "site"]}
     long = frame.unpivot(**facts, variable_name="attribute", value_name="group")
-    wide = {"y_true": "y", "y_score": "score", "by": [], "cluster": "unit"}
+    wide: dict[str, Any] = {"y_true": "y", "y_score": "score", "by": [], "cluster": "unit"}
     found = both(long, 1e-12, sample_id="sample_id", **wide)
     same = long_of(frame, "duckdb", attributes=["sex", "site"], **wide)
     assert found.select(FACTS).equals(same.select(FACTS), null_equal=True)
