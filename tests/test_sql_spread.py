@@ -46,7 +46,7 @@ def long_of(frame: pl.DataFrame, engine: str, **arguments: Any) -> pl.DataFrame:
             monkeypatch.setattr(f"{module}.with_spread", spy)
         with pytest.raises(Seen) as seen:
             fmfair.evaluate(frame, engine=engine, ci=0.95, **arguments)
-    (long,) = seen.value.args
+    long: pl.DataFrame = seen.value.args[0]
     return long.sort(KEY, nulls_last=True)
 
 
