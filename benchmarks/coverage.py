@@ -30,7 +30,7 @@ HEAD = """# Coverage
 How often the intervals of 95 % hold the true value, measured through `fmfair.evaluate` itself on simulated samples;
 `python -m benchmarks.coverage` writes this file. A share in bold is lower than asked by more than two Monte Carlo
 standard errors. Where nothing else is said, scores are normal with equal spread in both classes, and the numbers of
-positives and negatives are fixed.
+positives and negatives are fixed. Beside the most frequent note stands the share of samples that carry any.
 """
 
 
@@ -75,8 +75,8 @@ SECTIONS: Mapping[str, Section] = {
     ),
     "equal": Section(
         "Tests and chance gaps of equal groups",
-        "The true AUC is .85, the true TPR .80. p values of counts come in steps; the distance to the uniform cannot "
-        "be smaller than half of the largest step.",
+        "The true AUC is .85, the true TPR .80. p values of counts come in steps, the largest of which is that of two "
+        "equal counts (p = 1); the distance to the uniform cannot be smaller than half of it.",
         tables.equal_rows,
     ),
     "clusters": Section(
