@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -138,3 +138,15 @@ def _cells_of_cuts(resampler: Resampler) -> pl.DataFrame:
         decided = pl.select(cell=pl.int_range(cells.count), t=pl.lit(DECIDED_T, pl.UInt32), known=True)
         parts.append(decided)
     return pl.concat(parts, how="diagonal")
+
+
+Resample: TypeAlias = Callable[[Sequence[Grouping], Sequence[pl.DataFrame], pl.DataFrame], Replicates]
+
+
+def resampling(engine: Callable[[], Engine], bootstrap: Bootstrap) -> Resample:
+    """What draws the replicates of a long table, from what gives the engine once that is needed."""
+
+    def draw(groupings: Sequence[Grouping], listed: Sequence[pl.DataFrame], long: pl.DataFrame) -> Replicates:
+        return resample(engine(), groupings, listed, long, bootstrap)
+
+    return draw

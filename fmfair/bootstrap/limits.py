@@ -28,6 +28,7 @@ AT_ONCE = 2**22
 
 _BIASED = "resampling adds its bias once more; no interval"
 _UNMOVED = "the replicates never differ"
+_NO_ACCELERATION = "not BCa, whose acceleration is not known here"
 _WIDENED = "most replicates lie on one side of the value, to which the interval was widened"
 
 
@@ -79,6 +80,7 @@ def _limits(long: pl.DataFrame, rows: Positions, replicates: Replicates, metric:
     values = replicates.values[rows].T
     count = replicates.count
     named = f"{replicates.unit} bootstrap, {{}}, {count} replicates"
+    unknown = np.zeros(len(rows), dtype=bool)
     if replicates.acceleration is None:
         found = percentile(values, level)
     else:
@@ -92,6 +94,7 @@ def _limits(long: pl.DataFrame, rows: Positions, replicates: Replicates, metric:
     is_bca = np.full(len(rows), replicates.acceleration is not None) & ~found.fell_back
     method = np.where(is_bca, named.format("BCa"), named.format("percentile")).astype(object)
     note = np.where(found.fell_back, "BCa is undefined here", "").astype(object)
+    note = np.where(unknown, _NO_ACCELERATION, note)
     dropped = found.dropped
     some = np.array([f"{plural(int(n), 'replicate')} undefined and left out" for n in dropped], dtype=object)
     many = np.array([f"{n} of {count} replicates are undefined" for n in dropped], dtype=object)

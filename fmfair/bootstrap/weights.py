@@ -66,4 +66,4 @@ def replicate_weights(units: Hashes, seed: int, first: int, replicates: int) -> 
 def _keys(seed: int, first: int, blocks: int) -> Hashes:
     """One number per block of replicates."""
     start = mixed(np.array([seed], dtype=np.uint64))
-    return mixed(start ^ mixed(np.arange(first, first + blocks, dtype=np.uint64)))
+    return mixed(np.add(start, np.arange(first, first + blocks, dtype=np.uint64), dtype=np.uint64))
