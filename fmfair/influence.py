@@ -6,7 +6,7 @@ two metrics, models or groups, and the influence of a difference is the differen
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TypeAlias
 
 import numpy as np
@@ -83,28 +83,42 @@ def mean_influence(value: Floats, rows: CellRows, weight: Floats) -> Floats:
         return np.asarray(weight * (value - mean[rows.cell]) / total[rows.cell])
 
 
-def rate_influence(metric: Metric, rows: CellRows, cases: dict[str, Flags], weight: Floats) -> tuple[Floats, Flags]:
-    """The influences on a rate that is one sum of confusion counts over another.
+class Cases:
+    """Which count of the confusion matrix every row is of, and how many of each there are in every cell.
 
     Args:
-        metric: The rate.
         rows: The rows of the cells.
         cases: Which of the rows are `tp`, `fp`, `fn` and `tn`.
         weight: Their weights.
-
-    Returns:
-        One value per row, NaN in cells without a denominator; and which rows the denominator counts.
     """
-    assert metric.shares is not None
-    above, below = (
-        np.sum([factor * cases[case] for case, factor in zip(CONFUSION, factors, strict=True)], axis=0)
-        for factors in metric.shares
-    )
-    total = rows.sums(weight * below)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        value = rows.sums(weight * above) / total
-        influence = weight * (above - value[rows.cell] * below) / total[rows.cell]
-    return np.asarray(influence), np.asarray(below > 0)
+
+    def __init__(self, rows: CellRows, cases: Mapping[str, Flags], weight: Floats) -> None:
+        number = np.zeros(len(weight), dtype=np.intp)
+        for position, name in enumerate(CONFUSION):
+            number[cases[name]] = position
+        self._case, self._weight = number, weight
+        self._place = rows.cell * len(CONFUSION) + number
+        cells = len(rows.numbers)
+        self._counts = np.bincount(self._place, weight, cells * len(CONFUSION)).reshape(cells, -1)
+
+    def influence(self, metric: Metric) -> tuple[Floats, Flags]:
+        """The influences on a rate that is one sum of confusion counts over another.
+
+        Returns:
+            One value per row, NaN in cells without a denominator; and which rows the denominator counts.
+        """
+        assert metric.shares is not None
+        above, below = (np.array(factors) for factors in metric.shares)
+        total = self._counts @ below
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = self._counts @ above / total
+            share = (above - value[:, None] * below) / total[:, None]
+        return self._weight * share.ravel().take(self._place), (below > 0)[self._case]
+
+
+def rate_influence(metric: Metric, rows: CellRows, cases: Mapping[str, Flags], weight: Floats) -> tuple[Floats, Flags]:
+    """`Cases.influence` of one rate."""
+    return Cases(rows, cases, weight).influence(metric)
 
 
 def auc_variance(rows: CellRows, y: Floats, influence: Floats) -> Floats:

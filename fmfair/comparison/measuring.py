@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 import polars as pl
 
 from fmfair.groupings import Grouping
-from fmfair.influence import Flags, mean_influence, ranking_influences, rate_influence, weights_of
+from fmfair.influence import Cases, Flags, mean_influence, ranking_influences, weights_of
 from fmfair.measures import Engine, long_table
 from fmfair.metrics.metric import IntervalKind, Metric
 from fmfair.moments import confusion_cases
@@ -89,8 +89,9 @@ class ScoreMeasuring:
         cuts = engine.thresholds(grouping) if engine.scored else None
         rank = None if engine.cutting is None else engine.cutting.column
         for t, cases in confusion_cases(frame, rows, cuts, rank, decided="pred" in frame.columns):
+            counted = Cases(rows, cases, weight)
             for metric in rates:
-                yield Influence(order[metric.name], t, *rate_influence(metric, rows, cases, weight))
+                yield Influence(order[metric.name], t, *counted.influence(metric))
 
 
 @dataclass(frozen=True)
