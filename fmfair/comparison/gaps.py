@@ -1,7 +1,7 @@
 """Gaps of models: is a model fairer than a baseline, judged by the difference of their gaps between groups.
 
-Between two groups a gap is the larger value less the smaller one, and varies as the two values do with these signs. Where
-the gap of both models is near 0 the signs are chance, and the test claims a difference too rarely rather than too often.
+Between two groups a gap is the larger value less the smaller one, and varies as the two values do with these signs.
+Where the gap of both models is near 0 the signs are chance, and the test claims a difference too rarely, not too often.
 """
 
 from __future__ import annotations
