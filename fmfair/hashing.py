@@ -54,10 +54,15 @@ def id_hashes(ids: pl.Series) -> pl.Series:
     """
     if ids.dtype.is_float():
         whole = ids.cast(pl.Int64, strict=False)
-        if (whole.cast(pl.Float64) == ids.cast(pl.Float64)).all():
-            ids = whole
+        is_whole = (whole.cast(pl.Float64) == ids.cast(pl.Float64)).fill_null(False)
+        others = ids.set(is_whole, None).fill_nan(None).cast(pl.Float64)
+        return _of_numbers(whole).zip_with(is_whole, _by_text(others))
     if ids.dtype.is_integer() and ids.dtype not in (pl.Int128, pl.UInt128):
         return _of_numbers(ids)
+    return _by_text(ids)
+
+
+def _by_text(ids: pl.Series) -> pl.Series:
     distinct = ids.unique().drop_nulls()
     hashes = pl.Series(_of_texts(_texts(distinct)), dtype=pl.UInt64)
     return ids.replace_strict(distinct, hashes, default=None, return_dtype=pl.UInt64)
