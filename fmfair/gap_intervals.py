@@ -21,7 +21,7 @@ from fmfair.metrics.metric import Metric
 from fmfair.named_gaps import NAMED_AFTER, ODDS
 from fmfair.pairs import verdict
 from fmfair.statistics.interval import FloatArray
-from fmfair.statistics.range_of_equals import detectable_gap, range_quantile
+from fmfair.statistics.range_of_equals import chance_of
 from fmfair.statistics.simultaneous import gap_interval, sidak_level, simultaneous_level, worst_interval
 
 NO_INTERVAL = "a group has no interval"
@@ -152,12 +152,12 @@ class Compared:
         count = self.places.height
         spread = np.sqrt(tested.null_variance)
         whole = self._bounded(spread)
-        found = detectable_gap(spread, self.family, 1 - level, 0.8, count)
+        found = chance_of(spread, self.family, 1 - level, 0.8, count)
         return {
-            "chance_gap": np.where(whole, range_quantile(spread, self.family, 0.5, count), np.nan),
-            "chance_gap_95": np.where(whole, range_quantile(spread, self.family, 0.95, count), np.nan),
+            "chance_gap": np.where(whole, found.median, np.nan),
+            "chance_gap_95": np.where(whole, found.point, np.nan),
             # Where even the largest gap that there can be would not be found, there is none to name.
-            "detectable_gap": np.where(whole & (found <= self._widest), found, np.nan),
+            "detectable_gap": np.where(whole & (found.detectable <= self._widest), found.detectable, np.nan),
         }
 
     def worst(self, level: float) -> pl.DataFrame:

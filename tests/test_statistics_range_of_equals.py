@@ -12,7 +12,14 @@ from scipy.special import ndtr
 
 from fmfair.statistics.interval import FloatArray
 from fmfair.statistics.quantiles import studentized_range_quantile
-from fmfair.statistics.range_of_equals import detectable_gap, minimum_mean, range_mean, range_p, range_quantile
+from fmfair.statistics.range_of_equals import (
+    chance_of,
+    detectable_gap,
+    minimum_mean,
+    range_mean,
+    range_p,
+    range_quantile,
+)
 
 NAN = math.nan
 close = pytest.approx
@@ -203,3 +210,57 @@ def test_a_family_of_five_hundred_and_thousands_of_small_ones() -> None:
 def test_what_is_no_probability() -> None:
     assert np.isnan(range_quantile([1, 1], [0, 0], 1.0)).all()
     assert np.isnan(detectable_gap([1, 1], [0, 0], alpha=0.05, power=0.01)).all()
+
+
+def test_chance_of_is_its_three_parts() -> None:
+    rng = np.random.default_rng(11)
+    sizes = [1, 2, 3, 3, 5, 5, 9, 4, 3, 4, 30]
+    family = np.repeat(np.arange(len(sizes)), sizes)
+    sd = rng.uniform(0.01, 0.1, len(family))
+    sd[family == 3] = 3 * sd[family == 2][::-1]  # the same family at another scale and in another order
+    sd[family == 7], sd[family == 8] = 0.02, 0.0
+    sd[family == 9] = [0.0, 0.0, 0.03, 0.0]
+    for alpha in (0.05, 0.2):
+        found = chance_of(sd, family, alpha, 0.8, len(sizes) + 1)
+        parts = (
+            range_quantile(sd, family, 0.5, len(sizes) + 1),
+            range_quantile(sd, family, 0.95, len(sizes) + 1),
+            detectable_gap(sd, family, alpha, 0.8, len(sizes) + 1),
+        )
+        for one, part in zip(found, parts, strict=True):
+            assert one.tolist() == close(part.tolist(), rel=1e-8, nan_ok=True)
+            assert np.isnan(one).tolist() == [size == 1 or i in (8, 11) for i, size in enumerate([*sizes, 0])]
+            assert one[3] == close(3 * one[2], rel=1e-9)
+    assert chance_of(sd, family).median[7] == close(0.02 * float(studentized_range_quantile(0.5, 4)), rel=1e-12)
+    alone = chance_of(sd, family, alpha=0.2, power=0.1)
+    assert np.isnan(alone.detectable).all()
+    assert not np.isnan(alone.point[1])
+
+
+@pytest.mark.parametrize("ratio", [1.02, 1.5, 4.0, 12.0, 30.0])
+@pytest.mark.parametrize("k", [3, 5, 12, 50])
+def test_all_shapes_against_a_plain_quadrature(k: int, ratio: float) -> None:
+    """Spread evenly, all but one narrow, all but one wide, two wide, at random: the points must do for each."""
+    low = 1 / ratio
+    shapes = [
+        np.geomspace(low, 1, k),
+        np.r_[np.full(k - 1, low), 1.0],
+        np.r_[low, np.ones(k - 1)],
+        np.r_[np.full(k - 2, low), 1.0, 1.0],
+        np.sort(np.random.default_rng(k).uniform(low, 1, k)),
+    ]
+    found = chance_of(np.concatenate(shapes), np.repeat(np.arange(5), k))
+    moved = np.zeros(k)
+    for sd, median, point, gap in zip(shapes, *found, strict=True):
+        moved[-2:] = -gap / 2, gap / 2
+        assert _within(sd, median) == close(0.5, abs=3e-8)
+        assert _within(sd, point) == close(0.95, abs=1e-8)
+        assert _within(sd, point, moved) == close(0.2, abs=3e-8)
+
+
+def test_detectable_beside_groups_without_variance() -> None:
+    """One group is estimated, the others are sure: moved, it must leave the window around the others."""
+    point = 1.959963984540054
+    gap = float(detectable_gap([0.0, 0.0, 1.0, 0.0], [0] * 4)[0])
+    # The estimate fits in the window when it is at most `point` above the lowest value, -gap / 2, and below the middle.
+    assert ndtr(point - gap) - ndtr(-point - gap / 2) == close(0.2, abs=1e-7)

@@ -15,6 +15,7 @@ whole probability. All of it changes scale with the standard deviations, and two
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +27,21 @@ from fmfair.statistics.range_quadrature import detectable_shift, mean_range, pro
 
 _RARE = 1e-6  # below this the pairs are added up as well
 _LOST = 1e-9  # below this 1 - P has lost its digits
+_DIGITS = 11  # to which families with the same standard deviations, up to a factor, are one
+
+
+class ChanceGap(NamedTuple):
+    """What there is to know of the gap between groups, one value per family.
+
+    Attributes:
+        median: The gap that equal groups exceed in every second sample.
+        point: The gap that they exceed in one of twenty.
+        detectable: The true gap that would have been found significant.
+    """
+
+    median: FloatArray
+    point: FloatArray
+    detectable: FloatArray
 
 
 def range_mean(sd: ArrayLike, family: ArrayLike, n_families: int | None = None) -> FloatArray:
@@ -96,10 +112,7 @@ def range_quantile(
     if not 0 < probability < 1:
         return result
     for families, spread in _families(sd, family, n_families):
-        if spread.shape[1] == 2:
-            result[families] = normal_critical(probability) * _pair(spread)
-        else:
-            result[families] = quantile(spread, probability)
+        result[families] = _quantile(spread, probability)
     return result
 
 
@@ -160,16 +173,65 @@ def detectable_gap(
         3.9620
     """
     result = _empty(family, n_families)
-    if not 0 < alpha < power < 1:
-        return result
     for families, spread in _families(sd, family, n_families):
-        if spread.shape[1] == 2:
-            result[families] = (normal_critical(1 - alpha) + normal_quantile(power)) * _pair(spread)
-        else:
-            rising = np.sort(spread, axis=1)  # the last two are moved apart
-            needed = quantile(rising, 1 - alpha)
-            result[families] = detectable_shift(rising, needed, power)
+        result[families] = _detectable(np.sort(spread, axis=1), alpha, power)
     return result
+
+
+def chance_of(
+    sd: ArrayLike, family: ArrayLike, alpha: float = 0.05, power: float = 0.8, n_families: int | None = None
+) -> ChanceGap:
+    """`range_quantile` at 0.5 and 0.95 and `detectable_gap` in one go.
+
+    Families whose standard deviations are those of another up to a factor, such as those of a rate and its complement,
+    are worked out once.
+
+    Args:
+        sd: Standard deviation of each group's estimate under equality; groups with NaN are left out.
+        family: The number of the family of each group.
+        alpha: Two-sided level of the test behind the detectable gap.
+        power: Above alpha and below 1.
+        n_families: How many families there are.
+
+    Returns:
+        One value of each per family; NaN as in `range_mean`.
+
+    Examples:
+        >>> found = chance_of(np.sqrt(0.8 * 0.2 / np.array([50, 100, 400])), [0, 0, 0])
+        >>> print(f"{found.median[0]:.6f} {found.point[0]:.6f} {found.detectable[0]:.6f}")
+        0.063604 0.142012 0.198514
+    """
+    result = ChanceGap(*(_empty(family, n_families) for _ in range(3)))
+    for families, spread in _families(sd, family, n_families):
+        largest = spread.max(axis=1)
+        rising = np.sort(spread, axis=1) / np.where(largest > 0, largest, 1.0)[:, None]
+        _, first, which = np.unique(np.round(rising, _DIGITS), axis=0, return_index=True, return_inverse=True)
+        each = rising[first]
+        for column, found in zip(result, _chance(each, alpha, power), strict=True):
+            column[families] = found[which.reshape(-1)] * largest
+    return result
+
+
+def _chance(spread: FloatArray, alpha: float, power: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """What `chance_of` gives for families of one size, each in rising order."""
+    point = _quantile(spread, 0.95)
+    needed = point if np.isclose(alpha, 0.05, rtol=0, atol=1e-12) else None
+    return _quantile(spread, 0.5), point, _detectable(spread, alpha, power, needed)
+
+
+def _quantile(spread: FloatArray, probability: float) -> FloatArray:
+    if spread.shape[1] == 2:
+        return np.asarray(normal_critical(probability) * _pair(spread))
+    return quantile(spread, probability)
+
+
+def _detectable(rising: FloatArray, alpha: float, power: float, needed: FloatArray | None = None) -> FloatArray:
+    """The detectable gap of families in rising order; `needed`: the 1 - alpha quantile of equal groups, if known."""
+    if not 0 < alpha < power < 1:
+        return np.full(len(rising), np.nan)
+    if rising.shape[1] == 2:
+        return np.asarray((normal_critical(1 - alpha) + normal_quantile(power)) * _pair(rising))
+    return detectable_shift(rising, quantile(rising, 1 - alpha) if needed is None else needed, power)
 
 
 def _empty(family: ArrayLike, n_families: int | None) -> FloatArray:
@@ -177,10 +239,16 @@ def _empty(family: ArrayLike, n_families: int | None) -> FloatArray:
 
 
 def _families(sd: ArrayLike, family: ArrayLike, n_families: int | None) -> Iterator[tuple[IntArray, FloatArray]]:
-    """Families with equally many groups, 2 or more, and their standard deviations as a matrix."""
+    """Families with equally many groups, 2 or more, and their standard deviations as a matrix.
+
+    Of the groups without variance two are kept: their values are the same, so more of them change nothing.
+    """
     spread = np.asarray(sd, dtype=np.float64)
     numbers, count = numbered(family, n_families)
-    for families, rows in by_size(numbers, np.isfinite(spread) & (spread >= 0), count):
+    usable = np.isfinite(spread) & (spread >= 0)
+    for _, certain in by_size(numbers, spread == 0, count):
+        usable[certain[:, 2:]] = False
+    for families, rows in by_size(numbers, usable, count):
         if rows.shape[1] > 1:
             yield families, spread[rows]
 

@@ -1,32 +1,39 @@
 """The integrals behind the range of independent normal values, for many families at once.
 
-Families come as a matrix, one row of standard deviations each, scaled so that the largest is 1. The integrands bend
-within the smallest standard deviation and die out within the largest, which may be thousands of times as large. So `x`
-runs as `centre + smallest * sinh(u)`, which gives every scale in between its share of points, and Gauss and Legendre's
-rule with few of them is exact to 1e-9.
+Families come as a matrix, one row of standard deviations each, scaled so that the largest is 1. The integrands are
+smooth and die out at both ends, where the trapezoid rule converges faster than any power of its step. They bend within
+the smallest standard deviation at two places, `c` to both sides of the middle, and elsewhere within the others, which
+may be thousands of times as large. So `x` runs as `tanh(v) sqrt(c^2 + w^2 cosh(v)^2)`: evenly spaced `v` are `x` whose
+distances grow from a share of `w` as they go away from the two places.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from itertools import pairwise
+from functools import cache, partial
+from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
 from fmfair.statistics.families import chunks
-from fmfair.statistics.interval import FloatArray, IntArray
+from fmfair.statistics.interval import BoolArray, FloatArray
 from fmfair.statistics.quantiles import normal_quantile, studentized_range_quantile
 
-_REACH = 8.3  # standard deviations: what lies outside has a probability of 1e-16
+_REACH = 5.8  # standard deviations: what lies outside has a probability below 1e-9
+_FAR_REACH = 8.3  # and here of 1e-16
 _SMALLEST = 1e-8  # a smaller standard deviation, next to the largest, is taken for this
+_ALIKE = 1e-12  # standard deviations this much apart, next to the largest, are equal
 _BEYOND = 60.0  # no range of standard deviations up to 1 exceeds this
-_WIDE = 0.3  # a group that is moved and is narrower than this needs points of its own
-_NOTHING = 1e-290  # a smaller probability has lost digits, and makes the product nothing
+_RATIO = 100.0  # of the largest standard deviation to the smallest, from which families are worked on apart
+_WIDTH = 1.5  # times the smallest standard deviation: the w of the substitution
+_WIDE = 0.15  # a second largest standard deviation below this leaves the middle groups no room
+_BIT = 3e-3  # of a distance, for a slope by differences
+_NOTHING = 1e-140  # a smaller probability makes the product nothing
 _MOST_STEPS = 60
-_ROUGH, _FINE = 1e-3, 2e-5  # a Newton step of this size leaves an error of about its square
-_STRAIGHT = 1e-4  # and a secant step on a nearly straight curve one of a thousandth of it
+_COARSE, _TAIL, _EXACT = 2.1, 0.8, 0.6  # times the usual step: for a guess, quantiles far out, and small p values
+_NEAR, _CLOSE = 0.01, 1e-3  # on the probit scale: Newton's step from here is exact, and with its curvature from here
+_ROOT = np.sqrt(2 * np.pi)
 
 
 def mean_range(spread: FloatArray) -> FloatArray:
@@ -38,29 +45,33 @@ def mean_range(spread: FloatArray) -> FloatArray:
     Returns:
         NaN where all standard deviations are 0.
     """
-    mean: FloatArray = _by_scale(_mean, spread) * spread.max(axis=1)
+    mean: FloatArray = _in_chunks(_mean, spread) * spread.max(axis=1)
     return mean
 
 
 def probability_within(spread: FloatArray, r: FloatArray) -> FloatArray:
     """The probability of a range of at most r, one r per family; NaN as in `mean_range` and where r is."""
-    return np.where(np.isnan(r), np.nan, _by_scale(_probability, spread, np.where(np.isnan(r), 0.0, r)))
+    return np.where(np.isnan(r), np.nan, _in_chunks(_probability, spread, np.where(np.isnan(r), 0.0, r)))
 
 
 def quantile(spread: FloatArray, probability: float) -> FloatArray:
     """The range that each family stays within with a probability; NaN as in `mean_range`."""
-    k = spread.shape[1]
-    equals = np.ones((1, k))
-    # A family of unequal groups is much like one of equal groups with the same mean range.
-    ratio = float(studentized_range_quantile(probability, k)) / mean_range(equals)[0]
+    wanted = float(normal_quantile(probability))
+    finer = 1.0 if 0.02 < probability < 0.98 else _TAIL
 
-    def solve(points: int, within: FloatArray) -> FloatArray:
-        guess = ratio * _mean(points, within)
-        rough = _solve(points // 2, within, guess, probability, _ROUGH)
-        return _solve(points, within, rough, probability, _FINE)
+    def solve(within: FloatArray) -> FloatArray:
+        def score(these: BoolArray, r: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
+            return _probit(*_distribution(within[:, these], r, step * finer), wanted)
 
-    found: FloatArray = _by_scale(solve, spread) * spread.max(axis=1)
-    return found
+        return _solve(score, _much_like_equals(within, probability))
+
+    largest = spread.max(axis=1)
+    equal = spread.min(axis=1) > largest * (1 - _ALIKE)
+    found = np.full(len(spread), np.nan)
+    if equal.any():
+        found[equal] = studentized_range_quantile(probability, spread.shape[1])
+    found[~equal] = _in_chunks(solve, spread[~equal])
+    return np.asarray(found * largest)
 
 
 def detectable_shift(spread: FloatArray, threshold: FloatArray, power: float) -> FloatArray:
@@ -74,22 +85,31 @@ def detectable_shift(spread: FloatArray, threshold: FloatArray, power: float) ->
     Returns:
         One distance per family, with the other groups in the middle; NaN as in `mean_range`.
     """
+    wanted = -float(normal_quantile(power))
 
-    def solve(points: int, within: FloatArray, limit: FloatArray) -> FloatArray:
-        return _shift(2 * points // 3, within, limit, float(normal_quantile(power)))
+    def solve(within: FloatArray, limit: FloatArray) -> FloatArray:
+        def score(these: BoolArray, distance: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
+            moved = partial(_shifted, within[:, these], limit[these], step=step)
+            reached, change = moved(distance)
+            if within[-2].min() < _WIDE:  # the terms of the change are huge and cancel
+                change = (moved(distance * (1 + _BIT))[0] - moved(distance * (1 - _BIT))[0]) / (2 * _BIT * distance)
+            return _probit(reached, change, wanted)
+
+        # At this distance the two alone have the power.
+        return _solve(score, limit - wanted * np.hypot(within[-2], within[-1]))
 
     found = np.full(len(spread), np.nan)
     wide = spread[:, -2] >= _WIDE * spread[:, -1]
     for alike in (wide, ~wide):
-        found[alike] = _by_scale(solve, spread[alike], threshold[alike]) * spread[alike, -1]
+        found[alike] = _in_chunks(solve, spread[alike], threshold[alike]) * spread[alike, -1]
     return found
 
 
-def _by_scale(task: Callable[..., FloatArray], spread: FloatArray, *given: FloatArray) -> FloatArray:
+def _in_chunks(task: Callable[..., FloatArray], spread: FloatArray, *given: FloatArray) -> FloatArray:
     """Run a task on families scaled so that the largest standard deviation is 1, alike ones together.
 
     Args:
-        task: Takes the number of points, the standard deviations and the given values, both scaled.
+        task: Takes the standard deviations, one family a column, and the given values, both scaled.
         spread: Standard deviations, one family a row.
         given: Further values on the same scale, one per family.
 
@@ -99,142 +119,194 @@ def _by_scale(task: Callable[..., FloatArray], spread: FloatArray, *given: Float
     largest = spread.max(axis=1)
     result = np.full(len(spread), np.nan)
     within = np.maximum(spread / np.where(largest > 0, largest, 1.0)[:, None], _SMALLEST)
-    counts = _points(within)
-    for points in np.unique(counts):
-        for part in chunks(np.flatnonzero((counts == points) & (largest > 0)), 2 * int(points) * spread.shape[1]):
-            with np.errstate(over="ignore"):
-                values = [np.minimum(value[part] / largest[part], _BEYOND) for value in given]
-            result[part] = task(int(points), within[part], *values)
+    smallest = within.min(axis=1)
+    even = smallest > 1 / _RATIO  # the others take many more points
+    for some, points in ((even, 20), (~even, 60)):
+        order = np.flatnonzero(some & (largest > 0))
+        order = order[np.argsort(-smallest[order], kind="stable")]
+        for part in chunks(order, points * spread.shape[1], 1 << 14):
+            result[part] = _scaled(task, within[part], largest[part], *(value[part] for value in given))
     return result
 
 
-def _points(spread: FloatArray) -> IntArray:
-    """How many points each half of the line needs: more for unequal families and for large ones; in steps of 8."""
-    needed = 14 - 5 * np.log(spread.min(axis=1)) + 3 * np.log(spread.shape[1])
-    counts: IntArray = 8 * np.ceil(needed / 8).astype(np.int64)
-    return counts
+def _scaled(task: Callable[..., FloatArray], within: FloatArray, largest: FloatArray, *given: FloatArray) -> FloatArray:
+    with np.errstate(over="ignore", under="ignore"):
+        values = [np.minimum(value / largest, _BEYOND) for value in given]
+        return task(np.ascontiguousarray(within.T), *values)
 
 
 @cache
-def _gauss(points: int) -> tuple[FloatArray, FloatArray]:
-    """Points and weights of Gauss and Legendre on [0, 1]."""
-    x, weight = np.polynomial.legendre.leggauss(points)
-    return (x + 1) / 2, weight / 2
+def _equals(probability: float) -> tuple[FloatArray, FloatArray]:
+    """Quantiles of the range of equal groups, by the logarithm of their number."""
+    k = 2 ** np.arange(0.0, 12.0, 0.25) * 2
+    return np.log(k), studentized_range_quantile(probability, k)
 
 
-def _stretch(points: int, smallest: FloatArray, end: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Points and weights from 0 to an end, densest at 0, one row per family."""
-    x, weight = _gauss(points)
-    last = np.arcsinh(end / smallest)[:, None]
-    u = last * x
-    return smallest[:, None] * np.sinh(u), smallest[:, None] * np.cosh(u) * last * weight
+def _much_like_equals(spread: FloatArray, probability: float) -> FloatArray:
+    """Nearly the quantile of the range: that of fewer equal groups with the same sums of two powers."""
+    # Found by trial, to within a twentieth: the further out, the more the largest of many groups decide.
+    power = probability**0.8 * (1.05 + 0.4 * np.log(len(spread)))
+    raised = spread**power
+    total, twice = raised.sum(axis=0), (raised * raised).sum(axis=0)
+    number = total * total / twice
+    scale = (twice / total) ** (1 / power) * np.sqrt(np.minimum(number / 2, 1.0))
+    return np.asarray(scale * np.interp(np.log(number), *_equals(probability)))
 
 
-def _mean(points: int, spread: FloatArray) -> FloatArray:
+class _Line(NamedTuple):
+    """Points and weights of a half line from its middle, one family a row."""
+
+    x: FloatArray
+    weight: FloatArray
+
+
+def _half_line(spread: FloatArray, c: FloatArray, end: FloatArray, step: float) -> _Line:
+    """Points from 0 to an end, densest at c; a step of 1 is enough for 1e-8."""
+    smallest = spread.min(axis=0)
+    w = _WIDTH * smallest
+    last = (np.arcsinh((end - c) / w) + np.arcsinh((end + c) / w)) / 2
+    # How fine the steps must be was found by trial, with 3 to 50 groups and ratios up to 1,000.
+    density = (2.9 + 1.05 * np.sqrt(len(spread))) * (1 + 0.18 * np.minimum(-np.log(smallest), 4.2)) / step
+    points = int(np.ceil((last * density).max())) + 1
+    h = last[:, None] / (points - 1)
+    v = h * np.arange(points)
+    cosh, tanh = np.cosh(v), np.tanh(v)
+    root = np.sqrt((c * c)[:, None] + (w[:, None] * cosh) ** 2)
+    weight = h * (root / cosh**2 + (w[:, None] * cosh * tanh) ** 2 / root)
+    weight[:, 0] /= 2
+    return _Line(tanh * root, weight)
+
+
+def _mean(spread: FloatArray) -> FloatArray:
     """The mean range."""
-    x, weight = _stretch(points, spread.min(axis=1), np.full(len(spread), _REACH))
-    below = special.ndtr(x[:, None, :] / spread[:, :, None])
-    beyond = 1 - below.prod(axis=1) - (1 - below).prod(axis=1)
-    return np.asarray(2 * np.einsum("fq,fq->f", beyond, weight))
+    x, weight = _half_line(spread, np.zeros(spread.shape[1]), np.full(spread.shape[1], _FAR_REACH), 1.0)
+    z = x / spread[:, :, None]
+    beyond = 1 - special.ndtr(z).prod(axis=0) - special.ndtr(-z).prod(axis=0)
+    return np.asarray(2 * (beyond * weight).sum(axis=1))
 
 
-def _half_line(points: int, spread: FloatArray, marks: FloatArray, end: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Points and weights from 0 to an end, densest to both sides of each mark; marks rise along the rows."""
-    smallest = spread.min(axis=1)
-    pieces = [(marks[:, 0], -1.0, marks[:, 0]), (marks[:, -1], 1.0, end - marks[:, -1])]
-    for left, right in pairwise(marks.T):
-        half = (right - left) / 2
-        pieces += [(left, 1.0, half), (right, -1.0, half)]
-    x, weight = zip(*(_stretch(points, smallest, length) for _, _, length in pieces), strict=True)
-    placed = [start[:, None] + sign * away for (start, sign, _), away in zip(pieces, x, strict=True)]
-    return np.concatenate(placed, axis=1), np.concatenate(weight, axis=1)
+class _Within(NamedTuple):
+    """At each middle x: what makes the range fit in a window around it.
 
-
-def _within(
-    x: FloatArray, spread: FloatArray, r: FloatArray, shift: FloatArray | None = None
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """At middle x: the probability that all groups are within r / 2 of it, and what makes one of them an end.
-
-    Returns:
-        The product of the probabilities, f x q; and for each group, f x k x q, its density at the lower end and at the
-        upper end over its probability.
+    Attributes:
+        together: The probability that all groups are in the window, f x q.
+        near: The density of each group at the end of the window on its side of it over its probability, k x f x q.
+        far: That at the other end.
+        z_near: How many standard deviations within the near end the middle is.
+        z_far: How many within the far end.
     """
-    half, sd = r[:, None, None] / 2, spread[:, :, None]
-    centred = x[:, None, :] if shift is None else x[:, None, :] - shift[:, :, None]
-    lower, upper = (centred - half) / sd, (centred + half) / sd
-    between = special.ndtr(-lower) - special.ndtr(-upper)
-    some = between > _NOTHING
-    share = np.where(some, 1 / (sd * np.sqrt(2 * np.pi)), 0.0) / np.where(some, between, 1.0)
-    return between.prod(axis=1), np.exp(-lower * lower / 2) * share, np.exp(-upper * upper / 2) * share
+
+    together: FloatArray
+    near: FloatArray
+    far: FloatArray
+    z_near: FloatArray
+    z_far: FloatArray
 
 
-def _distribution(points: int, spread: FloatArray, r: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _exponential(z: FloatArray, share: FloatArray, out: FloatArray | None = None) -> FloatArray:
+    """The density at z without its constant, times a share; in place, as this takes a third of all the time."""
+    found: FloatArray = np.multiply(z, z, out=out)
+    found *= -0.5
+    np.exp(found, out=found)
+    found *= share
+    return found
+
+
+def _within(away: FloatArray, spread: FloatArray, c: FloatArray) -> _Within:
+    """For middles that are so far away (not below 0) from the centre of each group, with c to both sides."""
+    precision = 1 / spread[:, :, None]
+    bound, z_far = c[:, None] * precision, away * precision
+    z_near = bound - z_far
+    z_far += bound
+    between = special.ndtr(z_near)
+    far = np.negative(z_far)
+    between -= special.ndtr(far, out=far)
+    share = np.maximum(between, _NOTHING)
+    np.divide(precision / _ROOT, share, out=share)
+    near = _exponential(z_near, share)
+    far = _exponential(z_far, share, far)
+    return _Within(between.prod(axis=0), near, far, z_near, z_far)
+
+
+def _together(spread: FloatArray) -> FloatArray:
+    """The scale on which all groups at once leave a window."""
+    return np.asarray(1 / np.sqrt((1 / spread**2).sum(axis=0)))
+
+
+def _distribution(
+    spread: FloatArray, r: FloatArray, step: float, reach: float = _REACH
+) -> tuple[FloatArray, FloatArray]:
     """The probability of a range of at most r, and its density there."""
-    x, weight = _half_line(points, spread, r[:, None] / 2, r / 2 + _REACH)
-    together, smallest, largest = _within(x, spread, r)
-    low, high = smallest.sum(axis=1), largest.sum(axis=1)
-    weighted = together * weight
-    density = 2 * (weighted * (low * high - np.einsum("fkq,fkq->fq", smallest, largest))).sum(axis=1)
-    return (weighted * (low + high)).sum(axis=1), density
+    c = r / 2
+    x, weight = _half_line(spread, c, c + reach * _together(spread), step)
+    found = _within(x, spread, c)
+    low, high = found.near.sum(axis=0), found.far.sum(axis=0)
+    weighted = found.together * weight
+    both = np.einsum("kfq,kfq->fq", found.near, found.far)
+    return (weighted * (low + high)).sum(axis=1), 2 * (weighted * (low * high - both)).sum(axis=1)
 
 
-def _probability(points: int, spread: FloatArray, r: FloatArray) -> FloatArray:
-    return _distribution(points, spread, r)[0]
+def _probability(spread: FloatArray, r: FloatArray) -> FloatArray:
+    return _distribution(spread, r, _EXACT, _FAR_REACH)[0]
 
 
-def _shifted_probability(points: int, spread: FloatArray, r: FloatArray, distance: FloatArray) -> FloatArray:
-    """The probability of a range of at most r when the last two groups lie a distance apart, the others between."""
-    shift = np.zeros_like(spread)
-    shift[:, -2], shift[:, -1] = -distance / 2, distance / 2
-    marks, end = r[:, None] / 2, (r + distance) / 2 + _REACH
-    if spread[:, -2].min() < _WIDE:
-        marks = np.sort(np.abs(np.stack([r - distance, r, r + distance], axis=1)), axis=1) / 2
-    x, weight = _half_line(points, spread, marks, end)
-    result = np.zeros(len(spread))
-    for side in (x, -x):
-        together, smallest, largest = _within(side, spread, r, shift)
-        result += (together * weight * (smallest.sum(axis=1) + largest.sum(axis=1))).sum(axis=1) / 2
-    return result
+def _shifted(spread: FloatArray, r: FloatArray, distance: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
+    """The probability of a range of at most r with the last two groups a distance apart, and how it changes with it."""
+    c, half = r / 2, distance / 2
+    if spread[-2].min() >= _WIDE:
+        middle, mark, reach = np.zeros_like(c), c, _together(spread[:-2])
+    else:  # the second largest is far to one side: the window reaches from its far end to the near end of the others
+        middle, mark, reach = -half / 2, np.abs(c - half / 2), spread[-2]
+    x, weight = _half_line(spread, mark, mark + _REACH * reach, step)
+    x = np.concatenate([-x[:, ::-1], x], axis=1) + middle[:, None]
+    weight = np.concatenate([weight[:, ::-1], weight], axis=1) / 2
+    away = np.broadcast_to(x, (len(spread), *x.shape)).copy()
+    away[-2] += half[:, None]
+    away[-1] -= half[:, None]
+    side = np.sign(away[-2:]) * np.array([-1.0, 1.0])[:, None, None]
+    found = _within(np.abs(away, out=away), spread, c)
+    ends = (found.near + found.far).sum(axis=0)
+    # A group that moves away from the middle loses what is at the near end and gains what is at the far end.
+    near, far = found.near[-2:], found.far[-2:]
+    gained = side * (near - far) / 2
+    slope = side * (near * found.z_near[-2:] * -1 + far * found.z_far[-2:]) / spread[-2:, :, None] / 2
+    weighted = found.together * weight
+    change = gained.sum(axis=0) * ends + (slope - gained * (near + far)).sum(axis=0)
+    return (weighted * ends).sum(axis=1), (weighted * change).sum(axis=1)
 
 
-def _probit(probability: FloatArray) -> FloatArray:
-    """The normal quantile, finite also where rounding has left nothing or all."""
-    return normal_quantile(np.clip(probability, 1e-300, 1 - 1e-16))
+def _probit(probability: FloatArray, density: FloatArray, wanted: float) -> tuple[FloatArray, FloatArray]:
+    """How far the normal quantile of a probability, which is nearly straight, is from the wanted one; and its slope."""
+    quantile_ = normal_quantile(np.clip(probability, 1e-300, 1 - 1e-16))
+    with np.errstate(over="ignore"):
+        return quantile_ - wanted, density * _ROOT * np.exp(quantile_ * quantile_ / 2)
 
 
-def _solve(points: int, spread: FloatArray, guess: FloatArray, probability: float, step: float) -> FloatArray:
-    """Newton's method for a quantile, on the probit scale where its distribution is nearly straight."""
-    wanted = float(normal_quantile(probability))
-    low, high, r = np.zeros_like(guess), np.full_like(guess, _BEYOND), guess
+def _solve(
+    score: Callable[[BoolArray, FloatArray, float], tuple[FloatArray, FloatArray]], guess: FloatArray
+) -> FloatArray:
+    """The root of a nearly straight score of each family: Newton's method, corrected for curvature as the slopes show.
+
+    Args:
+        score: Takes which families are meant, where they stand and the step of the quadrature; gives value and slope.
+        guess: Above 0.
+    """
+    found, open_ = guess.copy(), np.ones(len(guess), dtype=bool)
+    value, slope = score(open_, guess, _COARSE)
     for _ in range(_MOST_STEPS):
-        reached, density = _distribution(points, spread, r)
-        score = _probit(reached)
-        low, high = np.where(score < wanted, r, low), np.where(score < wanted, high, r)
+        last = found[open_]
         with np.errstate(all="ignore"):
-            new = r - (score - wanted) * np.exp(-score * score / 2) / np.sqrt(2 * np.pi) / density
-        new = np.where((new >= low) & (new <= high), new, (low + high) / 2)
-        settled, r = bool(np.all(np.abs(new - r) <= step * r)), new
-        if settled:
-            break
-    return r
-
-
-def _shift(points: int, spread: FloatArray, limit: FloatArray, wanted: float) -> FloatArray:
-    """The secant method for the distance of the last two groups, on the probit scale, from above."""
-    apart = np.hypot(spread[:, -2], spread[:, -1])
-
-    def score(distance: FloatArray) -> FloatArray:
-        return -_probit(_shifted_probability(points, spread, limit, distance)) - wanted
-
-    last = limit + wanted * apart  # at this distance the two alone have the power
-    reached = score(last)
-    distance = last - reached * apart
-    for _ in range(_MOST_STEPS):
-        new = score(distance)
+            at = last - value / slope
+        at = np.where(np.isfinite(at), np.clip(at, last / 2, last * 2), np.where(value > 0, last / 2, last * 2))
+        now, new = score(open_, at, 1.0)
         with np.errstate(all="ignore"):
-            step = new * (distance - last) / (new - reached)
-        step = np.where(np.isfinite(step), step, 0.0)
-        last, reached, distance = distance, new, distance - step
-        if np.all(np.abs(step) <= _STRAIGHT * last):
+            newton = now / new
+            bend = (new - slope) / (at - last) / new / 2
+            step = newton + np.where(np.abs(value) > _NEAR, bend * newton * newton, 0.0)
+        close = np.abs(now) < _CLOSE
+        found[open_] = np.where(close, at - step, at)
+        open_[open_] = ~close
+        value, slope = now[~close], new[~close]
+        if not open_.any():
             break
-    return distance
+    return found
