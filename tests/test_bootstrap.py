@@ -63,6 +63,17 @@ def test_replicates_are_the_values_of_the_rows_that_were_drawn(case: str, decima
     _compare(prepared(table, **{"metrics": "all", **given}), 1e-9 if "weight" in given else 1e-12)
 
 
+@pytest.mark.parametrize("count", [100, 101])
+def test_two_replicates_at_once_are_each_by_itself(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = prepared(predictions(90, 8, decimals=1), thresholds=[0.3, 0.5], metrics=["auc", "average_precision", "ppv"])
+    alone = given.replicates(Bootstrap(count)).values
+
+    monkeypatch.setattr("fmfair.bootstrap.orders.PACKED_FROM", 1)
+    _compare(given, 1e-12)
+
+    np.testing.assert_allclose(given.replicates(Bootstrap(count)).values, alone, rtol=0, atol=1e-15)
+
+
 def test_replicates_of_decisions_alone() -> None:
     _compare(prepared(predictions(80, 3).drop("prob"), y_pred="decision"), 1e-12)
 

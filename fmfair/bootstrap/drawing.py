@@ -81,7 +81,7 @@ class Draws:
 
 def portions(weights: Weights) -> Iterator[Weights]:
     """The weights of a few replicates at a time."""
-    step = max(1, CLOSE // max(weights.shape[1], 1))
+    step = max(2, CLOSE // max(weights.shape[1], 1))
     for start in range(0, len(weights), step):
         yield weights[start : start + step]
 

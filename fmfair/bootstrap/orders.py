@@ -31,6 +31,33 @@ Found: TypeAlias = dict[str, Floats]
 _SCRATCH = Scratch()
 _TINY = 1e-300
 
+# From so many rows on two replicates are added up at once, in the two halves of a whole number.
+PACKED_FROM, PACKED_UP_TO = 2**15, 2**28
+_HALVES = np.int64(0x0000_00FF_0000_00FF)
+_LOWER = np.int64(0xFFFF_FFFF)
+
+
+def packed(weights: Weights) -> Weights:
+    """Counts of at most 255, two replicates to a number where there are many rows; other weights as they are."""
+    if weights.dtype != np.uint8 or not PACKED_FROM <= weights.shape[1] <= PACKED_UP_TO:
+        return weights
+    if len(weights) % 2:
+        weights = np.concatenate([weights, np.zeros_like(weights[:1])])
+    pairs: Weights = weights[1::2].astype(np.uint16) << np.uint16(8)
+    pairs |= weights[::2]
+    return pairs
+
+
+def _unpacked(values: Weights, name: str) -> Floats:
+    """Sums of single replicates, from sums of two at once."""
+    if values.dtype == np.float64:
+        return values
+    single = _SCRATCH.array(name, (2 * len(values), values.shape[1]))
+    half = _SCRATCH.array("half", values.shape, np.int64)
+    np.copyto(single[::2], np.bitwise_and(values, _LOWER, out=half))
+    np.copyto(single[1::2], np.right_shift(values, 32, out=half))
+    return single
+
 
 @dataclass(frozen=True)
 class Places:
@@ -44,16 +71,19 @@ class Places:
     rows: Positions
     starts: Positions
 
-    def weights(self, weights: Weights, name: str) -> Floats:
-        """The weights in order, 0 at the starts."""
+    def weights(self, weights: Weights, name: str) -> Weights:
+        """The weights in order, 0 at the starts: sums of them are exact, or those of two replicates at once."""
         shape = (len(weights), len(self.rows))
         drawn = _SCRATCH.array(f"{name} {weights.dtype}", shape, weights.dtype)
         np.take(weights, self.rows, axis=1, mode="clip", out=drawn)
         drawn[:, self.starts] = 0
         if drawn.dtype == np.float64:
             return drawn
-        values = _SCRATCH.array(name, shape)
+        values = _SCRATCH.array(name, shape, np.int64 if drawn.dtype == np.uint16 else np.float64)
         np.copyto(values, drawn)
+        if drawn.dtype == np.uint16:
+            values |= np.left_shift(values, 24, out=_SCRATCH.array(f"{name} running", shape, np.int64))
+            values &= _HALVES
         return values
 
 
@@ -67,13 +97,13 @@ def _places(rows: Positions, bounds: Positions) -> Places:
     return Places(held, starts)
 
 
-def _running(values: Floats, starts: Positions, name: str) -> tuple[Floats, Floats]:
+def _running(values: Weights, starts: Positions, name: str) -> tuple[Weights, Weights]:
     """Running sums that start anew in every cell, and the sum of every cell; the values are 0 at the starts."""
     totals = np.add.reduceat(values, starts, axis=1)
     values[:, starts[1:]] = -totals[:, :-1]
-    sums = _SCRATCH.array(name, values.shape)
+    sums = _SCRATCH.array(f"{name} running", values.shape, values.dtype)
     np.cumsum(values, axis=1, out=sums)
-    values[:, starts] = 0.0
+    values[:, starts] = 0
     return sums, totals
 
 
@@ -109,14 +139,24 @@ class Order:
         """What the metrics are arithmetic on, of replicates whose row weights are the rows of an array.
 
         It holds until the same thread asks for the next.
+
+        Args:
+            weights: As from `packed`.
         """
         negative = self.negatives.weights(weights, "negatives")
-        negative, n_neg = _running(negative, self.negatives.starts, "negative")
+        negative, n_neg = _running(negative, self.negatives.starts, "negatives")
         steps = self.positives.weights(weights, "positives")
         if self.first is not None:
             steps = np.add.reduceat(steps, self.first, axis=1)
-        positive, n_pos = _running(steps, self.starts, "positive")
-        return Sums(self, steps, positive, negative, n_pos, n_neg)
+        positive, n_pos = _running(steps, self.starts, "positives")
+        return Sums(
+            self,
+            _unpacked(steps, "steps"),
+            _unpacked(positive, "positive"),
+            negative,
+            _unpacked(n_pos, "n_pos").copy(),
+            _unpacked(n_neg, "n_neg").copy(),
+        )
 
 
 def make_order(
@@ -178,7 +218,7 @@ class Sums:
         order: The order.
         steps: The weight of the positives of each step, 0 at the starts.
         positive: That of all positives with a score at least as high.
-        negative: That of all negatives with a score at least as high as that in each place.
+        negative: That of all negatives with a score at least as high as that in each place, maybe of two at once.
         n_pos: The weight of the positives of each cell.
         n_neg: The weight of the negatives of each cell.
     """
@@ -186,7 +226,7 @@ class Sums:
     order: Order
     steps: Floats
     positive: Floats
-    negative: Floats
+    negative: Weights
     n_pos: Floats
     n_neg: Floats
 
@@ -227,8 +267,11 @@ class Sums:
             (self.negative, order.negatives.starts, order.cut_negatives, "fp", "tn"),
         ):
             ends = np.append(starts[1:], running.shape[1]) - 1
-            found[called] = running[:, cut] - running[:, starts[order.cut_cell]]
-            found[others] = running[:, ends[order.cut_cell]] - running[:, cut]
+            start, end, at = (
+                _unpacked(running.take(places, axis=1), "cuts").copy()
+                for places in (starts[order.cut_cell], ends[order.cut_cell], cut)
+            )
+            found[called], found[others] = at - start, end - at
         return found
 
     def others(self, metrics: Mapping[str, Metric]) -> Found:
@@ -250,9 +293,9 @@ class Sums:
         return found
 
     def _negatives(self, places: Positions, name: str) -> Floats:
-        return np.take(
-            self.negative, places, axis=1, mode="clip", out=_SCRATCH.array(name, (len(self.negative), len(places)))
-        )
+        shape = (len(self.negative), len(places))
+        taken = _SCRATCH.array(f"{name} taken", shape, self.negative.dtype)
+        return _unpacked(np.take(self.negative, places, axis=1, mode="clip", out=taken), name)
 
     def _per_cell(self, values: Floats) -> Floats:
         """Sums over the steps of each cell."""

@@ -13,7 +13,7 @@ from fmfair.bootstrap.bin_sums import Parts, Slots, make_parts, make_slots
 from fmfair.bootstrap.calibrating import score_sums
 from fmfair.bootstrap.cells import Cells
 from fmfair.bootstrap.drawing import Draws, Weights, portions
-from fmfair.bootstrap.orders import Found, Order, Sums, make_order
+from fmfair.bootstrap.orders import Found, Order, Sums, make_order, packed
 from fmfair.fit import fit_cells
 from fmfair.measures import Engine
 from fmfair.metrics.bins import unit_bin
@@ -156,13 +156,19 @@ class Resampler:
     def _ordered(self, weights: Weights) -> tuple[Found, Found]:
         """The ranking metrics of the cells, and the confusion counts of the cuts."""
         others = {m.name: m for m in self.metrics if m.table == "blocks" and m.name not in DIRECT}
+        pairs = packed(weights)
         ranked: list[Found] = []
-        confusions: list[Found] = [dict.fromkeys(CONFUSION, np.zeros((len(weights), 0)))]
+        drawn = len(weights) if pairs is weights else 2 * len(pairs)
+        confusions: list[Found] = [dict.fromkeys(CONFUSION, np.zeros((drawn, 0)))]
         for i, order in enumerate(self.orders):
-            sums = order.sums(weights)
+            sums = order.sums(pairs)
             ranked.append(self._ranked(sums, others))
-            confusions.append((sums if self.cuts is None else self.cuts[i].sums(weights)).confusion())
-        return _joined(ranked), _joined(confusions)
+            confusions.append((sums if self.cuts is None else self.cuts[i].sums(pairs)).confusion())
+        # The last replicate may have been packed with none.
+        of_cells, of_cuts = (
+            {name: of[: len(weights)] for name, of in _joined(found).items()} for found in (ranked, confusions)
+        )
+        return of_cells, of_cuts
 
     def _ranked(self, sums: Sums, others: Mapping[str, Metric]) -> Found:
         found: Found = {}
