@@ -34,7 +34,8 @@ def _options(attributes: tuple[str, ...], *, full: bool, thresholds: int, **opti
     """Arguments of `fmfair.evaluate`: the intersection of all attributes where `full`, that many thresholds."""
     intersections = {"intersections": [attributes]} if full else {}
     cuts = {"thresholds": [(k + 1) / (thresholds + 1) for k in range(thresholds)]} if thresholds else {}
-    return {**SAMPLES, "attributes": list(attributes), **intersections, **cuts, **options}
+    # What is promised of time is promised of the values alone.
+    return {**SAMPLES, "attributes": list(attributes), "ci": None, **intersections, **cuts, **options}
 
 
 def evaluate(

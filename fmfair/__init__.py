@@ -30,10 +30,12 @@ if TYPE_CHECKING:
     from fmfair.errors import FmfairError
     from fmfair.evaluation import evaluate
     from fmfair.notebook import connect
+    from fmfair.options import Bootstrap
     from fmfair.report import Report
     from fmfair.segmentation import evaluate_segmentation
 
 __all__ = [
+    "Bootstrap",
     "Comparison",
     "FmfairError",
     "Report",
@@ -63,6 +65,7 @@ __all__ = [
 # Where the names come from. They are imported when first used, so that `import fmfair` costs next to nothing, also for
 # the command line; the functions on one number live in `dice_scalars` or `class_scalars`, by their names.
 _HOMES = {
+    "Bootstrap": "options",
     "Comparison": "comparison.result",
     "compare": "comparison.compare",
     "connect": "notebook",

@@ -43,7 +43,7 @@ def evaluate_arrays(  # noqa: PLR0913 - the public door; everything behind it ta
     missing_groups: str = "drop",
     missing_values: Sequence[str] = (),
     conventions: str = "standard",
-    ci: float | None = None,
+    ci: float | None = 0.95,
 ) -> Report:
     """Evaluate arrays that hold one value per sample; the names are scikit-learn's and fairlearn's.
 

@@ -18,11 +18,15 @@ from fmfair.samples import Cohort
 from fmfair.summary import summarise
 
 if TYPE_CHECKING:
+    from fmfair.bootstrap.replicates import Replicates
     from fmfair.uncertainty import Uncertainty
 
 # Measures the cells of groupings: groupings and the cells to list of each -> the long table of `measures.long_table`,
 # the cells of one grouping in their order.
 Measure = Callable[[Sequence[Grouping], Sequence[pl.DataFrame]], pl.DataFrame]
+
+# Draws replicates: groupings, the cells to list of each, the long table -> the replicates of its values.
+Resample = Callable[[Sequence[Grouping], Sequence[pl.DataFrame], pl.DataFrame], "Replicates"]
 
 # Compares the groups: group values, the values on all rows, metrics, least groups -> the table of `gaps.compare`.
 Compare = Callable[[pl.DataFrame, pl.DataFrame, Sequence[Metric], int], pl.DataFrame]
@@ -35,6 +39,7 @@ def build_frames(
     task: str,
     measure: Measure,
     compare: Compare = compare,
+    resample: Resample | None = None,
 ) -> dict[str, pl.DataFrame]:
     """The result frames as the report shows them: disaggregate, then compare."""
     divided = groupings(samples.attributes, options.intersections)
@@ -45,6 +50,8 @@ def build_frames(
     sure = _uncertainty(samples, options)
     if sure is not None:
         long = sure.of_values(long)
+    if sure is not None and resample is not None:
+        long = sure.of_replicates(long, resample([*divided, *wholes], listed, long))
     cells = pl.concat(
         [_named_cells(g, i, c) for i, (g, c) in enumerate(zip(divided, listed, strict=False))], rechunk=True
     )

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from fmfair import readers
-from fmfair.assemble import Measure, build_frames
+from fmfair.assemble import Measure, Resample, build_frames
 from fmfair.errors import FmfairError
 from fmfair.groupings import Grouping
 from fmfair.join import join_metadata
@@ -17,7 +17,7 @@ from fmfair.longtable import widen
 from fmfair.measures import Engine, long_table
 from fmfair.metadata import describe
 from fmfair.notes import Notes
-from fmfair.options import Bins, Intersections, Options, Threshold
+from fmfair.options import Bins, Bootstrap, Intersections, Options, Threshold
 from fmfair.patients import note_patients, sizes_of, unused_patients
 from fmfair.place import Place, wants_database
 from fmfair.question import Question, asked
@@ -56,7 +56,8 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
     missing_groups: str = "drop",
     missing_values: Sequence[str] = (),
     conventions: str = "standard",
-    ci: float | None = None,
+    ci: float | None = 0.95,
+    bootstrap: Bootstrap | int | str | None = None,
     model_based: bool = False,
     reference: Mapping[str, str] | None = None,
     margins: Mapping[str, float] | None = None,
@@ -112,6 +113,10 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
             where none is named.
         margins: The difference that matters, by metric: `{"auc": 0.05}`. The column `verdict` of gaps and pairs then
             says whether the interval leaves a larger difference `excluded`, `shown`, or `cannot tell`.
+        bootstrap: Intervals from resampled patients (`cluster`), samples (`sample_id`) or rows instead of closed forms,
+            for every metric: a number of replicates, `"percentile"` (2,000), `"bca"` (10,000), or
+            `fmfair.Bootstrap(replicates, method, seed)`. Thresholds stay those of the estimates. The rows are held in
+            memory.
         engine: `"polars"`, `"duckdb"` (rows stay on disk: Parquet is read where it lies, anything else is written to
             a temporary Parquet file first), or `"auto"`: DuckDB where `memory_limit` or `temp_dir` is given and for
             Parquet files that would need more than half of the memory, Polars for all else. Both give the same
@@ -175,6 +180,7 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
         missing_values=missing_values,
         conventions=conventions,
         ci=ci,
+        bootstrap=bootstrap,
         model_based=model_based,
         reference=reference,
         margins=margins,
@@ -225,12 +231,23 @@ def report_of(samples: Samples, columns: Columns, options: Options, notes: Notes
             return long
         return with_spread(long, measured.spread, measured.confusion, options.metrics)
 
-    return make_report("classification", samples, columns, options, notes, measure)
+    resample = None
+    if options.bootstrap is not None:
+        from fmfair.bootstrap.classification import resampling  # with SciPy, which takes its time to load
+
+        resample = resampling(lambda: engine, options.bootstrap)
+    return make_report("classification", samples, columns, options, notes, measure, resample)
 
 
 def make_report(
-    task: str, samples: Samples, columns: Columns, options: Options, notes: Notes, measure: Measure
+    task: str,
+    samples: Samples,
+    columns: Columns,
+    options: Options,
+    notes: Notes,
+    measure: Measure,
+    resample: Resample | None = None,
 ) -> Report:
-    """The report of either task, from the samples and what measures their cells."""
-    frames = build_frames(samples, options, notes, task, measure)
+    """The report of either task, from the samples, what measures their cells, and what draws replicates."""
+    frames = build_frames(samples, options, notes, task, measure, resample=resample)
     return Report(**frames, notes=tuple(notes), metadata=describe(task, samples, columns, options, "polars"))

@@ -20,7 +20,7 @@ from fmfair.intervals import Dependence, Values, limits
 from fmfair.metrics.metric import Metric
 from fmfair.named_gaps import NAMED_AFTER, ODDS
 from fmfair.pairs import verdict
-from fmfair.statistics.interval import FloatArray
+from fmfair.statistics.interval import ZERO_VARIANCE, FloatArray
 from fmfair.statistics.range_of_equals import chance_of
 from fmfair.statistics.simultaneous import gap_interval, sidak_level, simultaneous_level, worst_interval
 
@@ -150,7 +150,9 @@ class Compared:
     def _chance(self, tested: GroupTest, level: float) -> dict[str, FloatArray]:
         """The gap that equal groups would show in every second sample and in one of twenty, and what could be found."""
         count = self.places.height
-        spread = np.sqrt(tested.null_variance)
+        # What rounding leaves where nothing varies is no spread.
+        null = np.where(tested.null_variance <= ZERO_VARIANCE, 0.0, tested.null_variance)
+        spread = np.sqrt(null)
         whole = self._bounded(spread)
         found = chance_of(spread, self.family, 1 - level, 0.8, count)
         return {

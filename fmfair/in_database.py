@@ -5,12 +5,14 @@ from __future__ import annotations
 import atexit
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack
+from functools import partial
 from pathlib import Path
 
 from fmfair.assemble import build_frames
 from fmfair.database import connection
 from fmfair.database.connection import Database
 from fmfair.database.engine import DatabaseEngine
+from fmfair.database.in_memory import engine_in_memory
 from fmfair.database.long import widened
 from fmfair.database.outcomes import Table
 from fmfair.database.samples import stored_samples
@@ -56,7 +58,13 @@ def evaluate_in(database: Database, question: Question) -> Report:
     for patient, sizes in told:
         note_patients(patient, sizes, notes)
     engine = DatabaseEngine(database, samples, options, notes)
-    frames = build_frames(samples, options, notes, "classification", engine.measure, engine.compare)
+    # The rows come into memory only when replicates are drawn.
+    resample = None
+    if options.bootstrap is not None:
+        from fmfair.bootstrap.classification import resampling
+
+        resample = resampling(partial(engine_in_memory, table), options.bootstrap)
+    frames = build_frames(samples, options, notes, "classification", engine.measure, engine.compare, resample)
     facts = describe("classification", samples, table.columns, options, "duckdb")
     return Report(**frames, notes=tuple(notes), metadata=facts)
 

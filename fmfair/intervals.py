@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from fmfair.metrics.metric import IntervalKind, Metric
 from fmfair.spread import FACTS
 from fmfair.statistics.auc import AucMethod, auc_clustered, auc_default
-from fmfair.statistics.interval import FloatArray, Interval
+from fmfair.statistics.interval import ZERO_VARIANCE, FloatArray, Interval
 from fmfair.statistics.means import mean_interval
 from fmfair.statistics.precision import average_precision_interval
 from fmfair.statistics.proportions import effective_size, wilson, wilson_clustered
@@ -209,11 +209,12 @@ def _notes(v: Values, metric: Metric, dependence: Dependence) -> NDArray[np.obje
     one = f"one {dependence.unit} only"
     few = f"few {dependence.unit}s"
     with np.errstate(invalid="ignore"):
+        still = v["variance"] <= ZERO_VARIANCE * np.maximum(v["value"] ** 2, 1.0 if metric.interval != "mean" else 0.0)
         cases = {
             "": np.isnan(v["value"]),
             one: v["units"] < 2,
-            "no spread: the values are all alike": (v["variance"] == 0) & (metric.interval == "mean"),
-            "no spread between rows; interval from the counts alone": (v["variance"] == 0)
+            "no spread: the values are all alike": still & (metric.interval == "mean"),
+            "no spread between rows; interval from the counts alone": still
             & (metric.interval in ("auc", "average_precision")),
             **_too_few(v, metric, few, dependence),
         }
@@ -233,7 +234,8 @@ def _too_few(v: Values, metric: Metric, few: str, dependence: Dependence) -> dic
         skewed = (np.fmin(v["n_pos"], negatives) < 10) | (v["units"] < 100)
         return {f"{few}; the interval may be too short": skewed}
     if metric.interval == "mean":
-        return {f"{few}; the interval may be too short": v["units"] < 30}
+        # With a few failures of 0 among good values it covers 86 % at 30, 94 % at 100.
+        return {f"{few}; the interval may be too short": v["units"] < 100}
     return {}
 
 

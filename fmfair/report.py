@@ -186,7 +186,7 @@ class Report:
         return None
 
     def write_parquet(self, folder: PathLike) -> None:
-        """Write the report as a folder: summary.parquet, groups.parquet, gaps.parquet and overall.parquet.
+        """Write the report as a folder: summary, groups, gaps, overall and, with intervals, pairs, each as .parquet.
 
         Every file carries `fmfair_version`, `schema_version`, `task`, `metadata` and `notes` (JSON) in its key-value
         metadata, where DuckDB's `parquet_kv_metadata` finds them. The folder appears whole or not at all.

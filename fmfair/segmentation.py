@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -19,13 +19,16 @@ from fmfair.mask_values import MaskOptions
 from fmfair.metrics.metric import Metric
 from fmfair.metrics.registry import REGISTRY
 from fmfair.notes import Notes
-from fmfair.options import Bins, Intersections, Options, check_options
+from fmfair.options import Bins, Bootstrap, Intersections, Options, check_options
 from fmfair.patients import note_patients, sizes_of, unused_patients
 from fmfair.report import Report
 from fmfair.roles import Columns, find_values
 from fmfair.samples import Samples, value_samples
 from fmfair.spread import NO_SPREAD, spread_of_means
 from fmfair.units import cell_rows
+
+if TYPE_CHECKING:
+    from fmfair.bootstrap.replicates import Replicates
 
 BOTH_EMPTY = "both_empty"
 
@@ -54,7 +57,8 @@ def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind
     missing_groups: str = "drop",
     missing_values: Sequence[str] = (),
     conventions: str = "standard",
-    ci: float | None = None,
+    ci: float | None = 0.95,
+    bootstrap: Bootstrap | int | str | None = None,
     model_based: bool = False,
     reference: Mapping[str, str] | None = None,
     margins: Mapping[str, float] | None = None,
@@ -96,6 +100,8 @@ def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind
             where none is named.
         margins: The difference that matters, by metric: `{"auc": 0.05}`. The column `verdict` of gaps and pairs then
             says whether the interval leaves a larger difference `excluded`, `shown`, or `cannot tell`.
+        bootstrap: Intervals from resampled patients (`cluster`), samples (`sample_id`) or rows instead of closed forms:
+            a number of replicates, `"percentile"` (2,000), `"bca"` (10,000), or `fmfair.Bootstrap(...)`.
 
     Returns:
         A report. `summary` holds mean_dice (over samples), min_dice, max_dice, delta_dice, skewness_dice, std_dice
@@ -122,6 +128,7 @@ def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind
         missing_values=missing_values,
         conventions=conventions,
         ci=ci,
+        bootstrap=bootstrap,
         model_based=model_based,
         reference=reference,
         margins=margins,
@@ -228,7 +235,14 @@ def report_of_values(samples: Samples, columns: Columns, options: Options, notes
     def measure(groupings: Sequence[Grouping], listed: Sequence[pl.DataFrame]) -> pl.DataFrame:
         return long_values(samples, options, groupings, listed)
 
-    return make_report("segmentation", samples, columns, options, notes, measure)
+    def resample(groupings: Sequence[Grouping], listed: Sequence[pl.DataFrame], long: pl.DataFrame) -> Replicates:
+        assert options.bootstrap is not None
+        from fmfair.bootstrap.means import resample_means  # with SciPy, which takes its time to load
+
+        return resample_means(samples, options.metrics, groupings, listed, long, options.bootstrap)
+
+    drawn = None if options.bootstrap is None else resample
+    return make_report("segmentation", samples, columns, options, notes, measure, drawn)
 
 
 def long_values(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from fmfair.attributes import Attribute
+from fmfair.bootstrap.replicates import Replicates
 from fmfair.gap_intervals import with_certainty
 from fmfair.intervals import Dependence, with_intervals
 from fmfair.model_based import with_model_based
@@ -40,6 +41,12 @@ class Uncertainty:
     def of_values(self, long: pl.DataFrame) -> pl.DataFrame:
         """The long table with the columns of `columns.INTERVALS`."""
         return with_intervals(long, self.options.metrics, self.level, self.dependence)
+
+    def of_replicates(self, long: pl.DataFrame, replicates: Replicates) -> pl.DataFrame:
+        """The long table with limits from replicates in place of closed forms."""
+        from fmfair.bootstrap.limits import with_bootstrap
+
+        return with_bootstrap(long, replicates, self.options.metrics, self.level, self.dependence)
 
     def of_gaps(self, gaps: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
         """The gaps with the columns of `columns.CERTAINTY`."""

@@ -27,6 +27,7 @@ SCALARS = (
 )
 
 NAMES = {
+    "Bootstrap",
     "Comparison",
     "FmfairError",
     "Report",

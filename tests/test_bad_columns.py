@@ -114,6 +114,8 @@ def test_a_column_of_any_type_as_identifier(kind: str, role: str) -> None:
 
     if role == "sample_id" and (repeats or kind in ("lists", "structs", "objects")):
         assert "sample_id: column 'it'" in refusal(frame, **EVERYTHING, sample_id="it")
+    elif role == "cluster" and kind in ("lists", "structs", "objects", "nothing"):
+        assert "cluster: column 'it'" in refusal(frame, **EVERYTHING, cluster="it")
     else:
         assert_honest(fmfair.evaluate(frame, **{**EVERYTHING, role: "it"}))
 

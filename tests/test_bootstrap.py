@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from bootstrap_support import Prepared, predictions, prepared
 
 from fmfair.bootstrap.drawing import draws_of
 from fmfair.bootstrap.replicates import Replicates
 from fmfair.measures import Engine
 from fmfair.notes import Notes
 from fmfair.options import Bootstrap
-from tests.bootstrap_support import Prepared, predictions, prepared
 
 
 def engine_on(given: Prepared, weight: np.typing.NDArray[np.float64]) -> Engine:

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from bootstrap_support import predictions, prepared
 from rich.console import Console
+from test_spread import influences
 
 from fmfair.bootstrap.acceleration import accelerations
 from fmfair.bootstrap.progress import progress
 from fmfair.options import Bootstrap
 from fmfair.statistics.bootstrap_limits import bca, percentile
-from tests.bootstrap_support import predictions, prepared
-from tests.test_spread import influences
 
 
 def only(table: pl.DataFrame, metric: str, grouping: int = 0) -> dict[str, Any]:

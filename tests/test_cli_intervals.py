@@ -39,3 +39,20 @@ def test_a_segmentation_takes_a_level_and_counts_do_not(tmp_path: Path) -> None:
     assert scored(tmp_path / "dice.csv", "--ci", "0.95").report["groups"][0]["ci_method"] == "t"
     result = run("score", tmp_path / "counts.parquet", "--ci", "0.95")
     assert (result.status, "--ci: only for rows, leave it out" in result.err) == (2, True)
+
+
+def test_a_reference_a_margin_and_model_based_values_are_asked_for(tmp_path: Path) -> None:
+    asked = ("--reference", "sex=M", "--margin", "auc=0.999", "--model-based", "--intersections", "2")
+    report = scored(written(tmp_path), *asked).report
+
+    assert {row["other_group"] for row in report["pairs"] if row["attribute"] == "sex"} == {"M"}
+    assert "excluded" in {row["verdict"] for row in report["gaps"]}
+    assert "model_based" in report["groups"][0]
+
+
+@pytest.mark.parametrize("text", ["sex", "=M", "sex="])
+def test_a_reference_without_a_group(tmp_path: Path, text: str) -> None:
+    result = run("score", written(tmp_path), "--reference", text)
+
+    assert result.status == 2
+    assert "expected a name and a value, such as sex=M" in result.err

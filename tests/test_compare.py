@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from statistics_data import GROUP, PATIENT, S1, S2, Y
 
 import fmfair
-from tests.statistics_data import GROUP, PATIENT, S1, S2, Y
 
 CLOSE = 1e-9
 

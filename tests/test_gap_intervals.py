@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from statistics_data import GROUP, PATIENT, S1, Y
 
 import fmfair
-from tests.statistics_data import GROUP, PATIENT, S1, Y
 
 T = pl.DataFrame({"y": Y, "s1": S1, "group": list(GROUP), "patient": PATIENT})
 

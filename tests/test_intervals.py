@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from statistics_data import GROUP, PATIENT, S1, W, Y
 
 import fmfair
 from fmfair.metrics.registry import REGISTRY
-from tests.statistics_data import GROUP, PATIENT, S1, W, Y
 
 T = pl.DataFrame({"y": Y, "s1": S1, "group": list(GROUP), "patient": PATIENT, "w": W})
 

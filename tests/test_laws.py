@@ -21,6 +21,7 @@ import fmfair
 from fmfair.metrics.registry import CLASSIFICATION, REGISTRY
 
 ARGUMENTS: dict[str, Any] = {
+    "ci": None,  # the laws are those of values
     "y_true": "y",
     "y_score": "s",
     "attributes": ["site", "age"],

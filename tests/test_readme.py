@@ -44,6 +44,7 @@ def test_python_blocks_run_one_after_another(folder: Path) -> None:
         "gaps.parquet",
         "groups.parquet",
         "overall.parquet",
+        "pairs.parquet",
         "summary.parquet",
     ]
 

@@ -39,10 +39,15 @@ def twin_blocks(case: Case, column: str) -> pl.DataFrame:
     """The blocks of all cells by `score` or `prob` from the engine in Polars, in the columns of the view."""
     ranks = case.engine.ranking if column == "score" else case.engine.cutting
     assert ranks is not None
-    scores = pl.lit(case.engine.frame[column].unique().sort())
+    # Ranks count the scores of each by-key for themselves.
+    scores = case.engine.frame.select("by", column).unique().sort("by", column)
+    first = pl.lit(scores["by"].search_sorted(pl.Series(range(case.engine.n_by)), side="left"))
 
     def made(grouping: Grouping) -> pl.DataFrame:
-        return case.engine.blocks(grouping, ranks).by_cell().with_columns(score=scores.gather(pl.col("rank"))).collect()
+        by = pl.col("cell") // max(grouping.size, 1)
+        place = first.gather(by) + pl.col("rank")
+        blocks = case.engine.blocks(grouping, ranks).by_cell()
+        return blocks.with_columns(score=pl.lit(scores[column]).gather(place)).collect()
 
     frame = case.numbered(made).cast({"pos": pl.Float64, "neg": pl.Float64})
     tp, fp = (pl.col(c).cum_sum(reverse=True).over("cell").alias(t) for c, t in (("pos", "tp"), ("neg", "fp")))

@@ -16,6 +16,7 @@ from fmfair.roles import Columns, find_columns, find_values
 
 SHARED = (
     *("attributes", "by", "bins", "intersections", "sample_id", "cluster", "weight", "min_group_size", "ci"),
+    *("bootstrap", "reference", "margins", "model_based"),
     *("missing_groups", "missing_values", "conventions"),
 )
 # The arguments of each task, those that name its columns first.
@@ -80,6 +81,9 @@ def plain_arguments(given: Given, names: Sequence[str], task: str) -> dict[str, 
         **dict.fromkeys(SEVERAL_COLUMNS, lambda texts: parsing.column_names(texts, names)),
         "bins": parsing.bins,
         "ci": parsing.level,
+        "bootstrap": lambda given: int(given) if str(given).isdecimal() else given,
+        "reference": lambda texts: parsing.assigned(texts, "--reference", "sex=M"),
+        "margins": lambda texts: parsing.assigned(texts, "--margin", "auc=0.05"),
         "labels": lambda texts: parsing.pairs(texts, names),
         "thresholds": parsing.thresholds,
         "metrics": parsing.metrics,

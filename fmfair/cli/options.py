@@ -48,6 +48,10 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType({
         Option("cluster", "--cluster", "COL", "The patient, where several rows of one are meant: patient_id"),
         Option("weight", "--weight", "COL", "Sample weights, 0 or more: weight"),
         Option("ci", "--ci", "LEVEL|none", "Level of the intervals: 0.95; none leaves them out"),
+        Option("bootstrap", "--bootstrap", "N|bca", "Intervals from so many resamplings, for every metric: 2000, bca"),
+        Option("reference", "--reference", "ATTR=GROUP...", "The group that others are compared with: sex=M", "texts"),
+        Option("margins", "--margin", "METRIC=X...", "A difference that matters, for verdicts: auc=0.05", "texts"),
+        Option("model_based", "--model-based", None, "Also draw small intersections toward what is expected", "switch"),
         Option("min_group_size", "--min-group-size", "N", "Leave smaller groups out of the gaps: 20", "whole"),
         Option("conventions", "--conventions", "standard|fairmedfm", "fairmedfm gives the published package's numbers"),
     ),
@@ -118,6 +122,7 @@ COUNT_OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType(
 )
 
 # What of it `fmfair compare` takes, and what only that takes.
+_OF_REPORTS = ("by", "no_by", "conventions", "bootstrap", "reference", "margins", "model_based")
 COMPARE_OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType(
     {
         "Models": (
@@ -127,7 +132,7 @@ COMPARE_OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType(
             Option("headline", "--headline", "METRIC", "Metric of the table of utility and gap; default auc or dice"),
             Option("bootstrap", "--bootstrap", "N", "Replicates, for what has no closed form: 2000", "whole"),
         ),
-        "Data": tuple(o for o in OPTIONS["Data"] if o.name not in ("by", "no_by", "conventions")),
+        "Data": tuple(o for o in OPTIONS["Data"] if o.name not in _OF_REPORTS),
         "Classification": tuple(
             o for o in OPTIONS["Classification"] if o.name not in ("engine", "memory_limit", "temp_dir")
         ),

@@ -45,6 +45,22 @@ def _longest(parts: list[str], names: Collection[str]) -> str:
     return parts.pop(0).strip()
 
 
+def assigned(texts: Sequence[str], flag: str, example: str) -> dict[str, str]:
+    """`name=value` by name.
+
+    Examples:
+        >>> assigned(["sex=M", "site=St. Mary = West"], "--reference", "sex=M")
+        {'sex': 'M', 'site': 'St. Mary = West'}
+    """
+    found = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not (sign and name.strip() and value.strip()):
+            raise FmfairError(f"{flag} {text}: expected a name and a value, such as {example}")
+        found[name.strip()] = value.strip()
+    return found
+
+
 def bins(texts: Sequence[str]) -> dict[str, int | list[float]]:
     """`age=40,60` (cut points) or `age=q4` (quantile groups), by column.
 

@@ -33,7 +33,8 @@ def average_precision_interval(
     """
     value, v, m, z = floats(ap, variance, pos_units, normal_critical(level))
     logit = logit_interval(value, v, t_critical(level, m - 1))
-    sure = (m >= 1) & ((value == 1) | (np.abs(v) <= ZERO_VARIANCE) & (value > 0) & (value < 1))
+    # Sums of weights may end a last digit below 1.
+    sure = (m >= 1) & ((value > 1 - 1e-12) | (np.abs(v) <= ZERO_VARIANCE) & (value > 0) & (value < 1))
     with np.errstate(all="ignore"):
         least = np.minimum(m / (m + z * z), value)
     return where_defined(m >= 1, np.where(sure, least, logit.low), np.where(sure, 1.0, logit.high))
