@@ -42,6 +42,14 @@ class Bootstrap:
         replicates: How many; 2,000 for `percentile` and 10,000 for `bca` where left out.
         method: `"percentile"`, or `"bca"` (bias-corrected and accelerated, Efron 1987).
         seed: A whole number from 0 on; the same seed gives the same numbers.
+
+    Examples:
+        >>> import polars as pl
+        >>> import fmfair
+        >>> df = pl.DataFrame({"y_true": [0, 1] * 20, "y_score": [0.2, 0.6, 0.7, 0.9] * 10, "sex": ["F", "M"] * 20})
+        >>> report = fmfair.evaluate(df, metrics="brier", bootstrap=fmfair.Bootstrap(200, seed=1))
+        >>> report.overall.select("metric", "ci_method").rows()
+        [('brier', 'row bootstrap, percentile, 200 replicates')]
     """
 
     replicates: int | None = None
