@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 from counts_support import RATES
+from reports import evaluate
 
 import fmfair
 from benchmarks.generate import predictions
@@ -111,7 +112,7 @@ def test_bounds_of_rates_are_the_extremes_of_all_places_inside_the_bin(seed: int
             moved.append((y, 0.59 if called else 0.51 if s == 0.55 else s))
         one = pl.DataFrame(moved, schema={"y": pl.Int64, "s": pl.Float64}, orient="row").with_columns(sex=pl.lit("F"))
         options = {"metrics": list(RATES), "thresholds": 0.55, "score_type": "probability"}
-        overall = fmfair.evaluate(one, y_true="y", y_score="s", **options).overall  # type: ignore[arg-type]
+        overall = evaluate(one, y_true="y", y_score="s", **options).overall  # type: ignore[arg-type]
         for name, value in overall.select("metric", "value").iter_rows():
             tried[name] += [] if value is None else [value]
     for name, low, high in found.select("metric", "bound_low", "bound_high").iter_rows():
@@ -150,7 +151,7 @@ def test_bounds_hold_to_the_last_digit_on_few_rows(least: int | None, grid: int)
 
     report = fmfair.evaluate_counts(table, metrics=metrics)
 
-    truth = fmfair.evaluate(frame, **columns, metrics=metrics)  # type: ignore[arg-type]  # of several types
+    truth = evaluate(frame, **columns, metrics=metrics)  # type: ignore[arg-type]  # of several types
     keys = ["model", "metric"]
     checked = 0
     for which, more in (("overall", []), ("groups", ["group"]), ("gaps", ["statistic"])):

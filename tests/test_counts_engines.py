@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 from counts_support import COLUMNS, random_frame
+from reports import evaluate
 
 import fmfair
 from fmfair.counting.keys import Key, packs
@@ -88,7 +89,7 @@ def test_hostile_names_pass_unharmed(engine: str) -> None:
 
     report = fmfair.evaluate_counts(fmfair.counts(source, **columns), metrics="accuracy")
 
-    truth = fmfair.evaluate(frame, **columns, score_type="probability", metrics="accuracy")
+    truth = evaluate(frame, **columns, score_type="probability", metrics="accuracy")
     assert report.groups.drop("bound_low", "bound_high").equals(truth.groups)
 
 
@@ -103,7 +104,7 @@ def test_labels_of_every_type(dtype: Any) -> None:
 
     assert table.filter(pl.col("attribute") == "").select(pl.col("n", "n_pos").sum()).row(0) == (3, 2)
     bce = fmfair.evaluate_counts(table, metrics="bce").overall["value"].item()
-    assert abs(bce - fmfair.evaluate(frame, **options, metrics="bce").overall["value"].item()) < 1e-12
+    assert abs(bce - evaluate(frame, **options, metrics="bce").overall["value"].item()) < 1e-12
 
 
 @pytest.mark.parametrize(
@@ -123,7 +124,7 @@ def test_groups_have_the_names_and_the_order_of_a_report_from_rows(values: list[
 
     report = fmfair.evaluate_counts(fmfair.counts(frame, **columns), metrics="accuracy")
 
-    truth = fmfair.evaluate(frame, **columns, metrics="accuracy")
+    truth = evaluate(frame, **columns, metrics="accuracy")
     assert report.groups["group"].to_list() == truth.groups["group"].to_list()
     assert report.groups["n"].to_list() == truth.groups["n"].to_list()
 

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from counts_support import BOUNDED, COLUMNS, EXACT, KEY, RATES, outside, random_frame
+from reports import evaluate
 
 import fmfair
 
@@ -23,7 +24,7 @@ def test_the_value_of_the_rows_lies_between_the_bounds(seed: int, grid: int, int
 
     report = fmfair.evaluate_counts(table, **options)
 
-    truth = fmfair.evaluate(frame, **COLUMNS, intersections=intersections, score_type="probability", **options)
+    truth = evaluate(frame, **COLUMNS, intersections=intersections, score_type="probability", **options)
     for which in ("groups", "overall"):
         assert outside(report, truth, which).is_empty()
 
@@ -38,7 +39,7 @@ def test_gaps_lie_between_their_bounds(seed: int, least: int) -> None:
 
     report = fmfair.evaluate_counts(fmfair.counts(frame, **COLUMNS, grid=20), min_group_size=least, **options)
 
-    truth = fmfair.evaluate(frame, **COLUMNS, score_type="probability", min_group_size=least, **options)
+    truth = evaluate(frame, **COLUMNS, score_type="probability", min_group_size=least, **options)
     assert outside(report, truth, "gaps").is_empty()
     bounded = report.gaps.filter((pl.col("statistic") == "difference") & (pl.col("metric") == "auc"))
     assert bounded["bound_high"].count() == bounded["value"].count() > 0
@@ -54,7 +55,7 @@ def test_logits_are_counted_by_their_sigmoid_and_ranked_within_the_bounds(seed: 
 
     report = fmfair.evaluate_counts(fmfair.counts(frame, **columns, grid=100), **options)
 
-    assert outside(report, fmfair.evaluate(frame, **columns, **options)).is_empty()
+    assert outside(report, evaluate(frame, **columns, **options)).is_empty()
 
 
 @pytest.mark.parametrize("seed", [11, 12])
@@ -67,7 +68,7 @@ def test_what_is_exact_is_what_the_rows_give(seed: int) -> None:
 
     report = fmfair.evaluate_counts(fmfair.counts(frame, **COLUMNS), **options)
 
-    truth = fmfair.evaluate(frame, **COLUMNS, score_type="probability", **options)
+    truth = evaluate(frame, **COLUMNS, score_type="probability", **options)
     shared = [c for c in truth.groups.columns if c != "value"]
     assert report.groups.select(shared).equals(truth.groups.select(shared))
     low, high = (
@@ -92,7 +93,7 @@ def test_rules_choose_the_best_edge(rule: str) -> None:
 
     edges = np.arange(21) / 20
     lower = edges[np.searchsorted(edges, frame["s"].to_numpy(), side="right") - 1]
-    truth = fmfair.evaluate(
+    truth = evaluate(
         frame.with_columns(pl.Series("s", lower)), **COLUMNS, thresholds=rule, metrics="f1", score_type="probability"
     )
     shared = ["model", *KEY[2:], "value", "note"]
@@ -159,7 +160,7 @@ def test_a_report_from_counts_is_shown_written_and_read_back(tmp_path: object) -
 
 
 def test_reports_from_rows_have_no_bounds() -> None:
-    report = fmfair.evaluate({"y": [0, 1], "p": [0.1, 0.9], "sex": ["F", "M"]}, y_true="y", y_score="p")
+    report = evaluate({"y": [0, 1], "p": [0.1, 0.9], "sex": ["F", "M"]}, y_true="y", y_score="p")
 
     assert "bound_low" not in report.groups.columns
 
@@ -171,6 +172,6 @@ def test_missing_groups_are_left_out_or_shown(keep: str) -> None:
 
     report = fmfair.evaluate_counts(fmfair.counts(frame, **columns), metrics="accuracy")
 
-    truth = fmfair.evaluate(frame, **columns, metrics="accuracy")
+    truth = evaluate(frame, **columns, metrics="accuracy")
     assert report.groups.select(*KEY, "value", "n").equals(truth.groups.select(*KEY, "value", "n"))
     assert report.summary.equals(truth.summary)

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from counts_support import outside
+from reports import evaluate
 
 import fmfair
 from fmfair.counting.disclosure import Cell, coarsened, left_out, sums_of
@@ -107,7 +108,7 @@ def test_the_truth_lies_between_the_wider_bounds(seed: int) -> None:
 
     report = fmfair.evaluate_counts(table, **options)
 
-    truth = fmfair.evaluate(frame, **COLUMNS, **options)
+    truth = evaluate(frame, **COLUMNS, **options)
     assert outside(report, truth, "overall").is_empty()
     lying = outside(report, truth).join(groups, on=["attribute", "group"], how="semi")
     assert lying.is_empty()
@@ -128,7 +129,7 @@ def test_merged_tables_of_different_bins_keep_the_bounds() -> None:
     report = fmfair.evaluate_counts(fmfair.merge_counts(*tables), **options)
 
     options["thresholds"] = [0.5, report.overall["threshold"].drop_nulls()[1]]
-    truth = fmfair.evaluate(pl.concat([north, south]), **COLUMNS, **options)
+    truth = evaluate(pl.concat([north, south]), **COLUMNS, **options)
     shared = ["metric", "threshold"]
     values = truth.overall.select(*shared, "value").join(
         report.overall.select(*shared, "bound_low", "bound_high"), on=shared, nulls_equal=True
@@ -279,6 +280,6 @@ def test_kept_missing_groups_are_listed_or_left_out_like_others() -> None:
 
     report = fmfair.evaluate_counts(fmfair.counts(frame, **columns, suppress_below=LEAST), metrics="accuracy")
 
-    truth = fmfair.evaluate(frame, **columns, metrics="accuracy")
+    truth = evaluate(frame, **columns, metrics="accuracy")
     assert report.groups.select("group", "n").equals(truth.groups.select("group", "n"))
     assert "(missing)" in report.groups["group"]

@@ -21,9 +21,9 @@ from duckdb_alone import type_in
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 from random_tables import Table, tables
+from reports import evaluate
 from sql_shell import BOTH, ROOT, assert_same_table, column, commands, in_process, long, wide
 
-import fmfair
 from fmfair.options import as_number
 
 HOSTILE = ['a"b', "it's", '"; DROP TABLE x; --', "select", "new\nline", "back\\slash & co", "", "x" * 10_000, "ünï 中"]
@@ -167,7 +167,7 @@ def _run(cases: dict[int, Case], folder: Path) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_duckdb_alone_gives_the_tables_of_the_report(name: str, answers: Callable[[str], Path]) -> None:
     case = CASES[name]
-    report = fmfair.evaluate(case.frame, **{**USUAL, **case.arguments})
+    report = evaluate(case.frame, **{**USUAL, **case.arguments})
     assert report.groups.height > 0
     assert_same_table(pl.read_parquet(answers(name) / "groups.parquet"), report.groups)
     assert_same_table(pl.read_parquet(answers(name) / "gaps.parquet"), report.gaps)
@@ -184,7 +184,7 @@ def test_any_table_gives_the_tables_of_the_report(scale: str, data: st.DataObjec
     assume(not arguments.pop("bins", None))
     thresholds = [t for t in arguments["thresholds"] or [] if not isinstance(t, dict)]
     arguments["thresholds"] = sorted(thresholds, key=lambda t: as_number(t) is None) or None
-    report = fmfair.evaluate(table.frame, **arguments)
+    report = evaluate(table.frame, **arguments)
     groups, gaps = in_process(table.frame, arguments)
     assert_same_table(groups, report.groups)
     assert_same_table(gaps, report.gaps)
@@ -194,7 +194,7 @@ def test_an_enum_keeps_its_order_and_its_unused_levels() -> None:
     levels = ["never", "later", "it's", "a, 'b'", "first"]
     frame = wide(stage=pl.Series(column(30, levels[1:]), dtype=pl.Enum(levels)))
     arguments: dict[str, Any] = {"attributes": ["stage", "sex"], "intersections": 2}
-    report = fmfair.evaluate(frame, **{**USUAL, **arguments})
+    report = evaluate(frame, **{**USUAL, **arguments})
     groups, _ = in_process(frame, arguments)
     assert groups.filter(attribute="stage")["group"].unique(maintain_order=True).to_list() == levels
     assert_same_table(groups, report.groups)
