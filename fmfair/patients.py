@@ -37,8 +37,8 @@ class Sizes:
         It is the square root of the design effect 1 + (m - 1) r, where m is the mean number of rows of a row's patient.
 
         Examples:
-            >>> Sizes(rows=50, patients=10, squares=250.0).too_narrow(0.5) ** 2
-            3.0000000000000004
+            >>> round(Sizes(rows=50, patients=10, squares=250.0).too_narrow(0.5) ** 2, 9)
+            3.0
         """
         return math.sqrt(1 + (self.squares / self.rows - 1) * correlation)
 

@@ -172,7 +172,7 @@ class Report:
             >>> import polars as pl
             >>> import fmfair
             >>> df = pl.DataFrame({"y_true": [0, 1, 1], "y_score": [0.1, 0.9, 0.4], "site": ["NaN", "NaN", ""]})
-            >>> print(fmfair.evaluate(df, metrics="auc").write_csv())
+            >>> print(fmfair.evaluate(df, metrics="auc", ci=None).write_csv())
             "attribute","group","metric","threshold","threshold_rule","value","n","n_pos","weight_sum",...
             "site","","auc",,,,1,1,,1,"true","no negatives"
             "site","NaN","auc",,,1.0,2,1,,1,"true",

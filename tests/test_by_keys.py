@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from engines import CHANCE
 from polars.testing import assert_frame_equal
 
 import fmfair
@@ -35,4 +36,7 @@ def test_one_call_is_one_call_per_by_key(thresholds: list[float | str]) -> None:
                 own = own.filter(pl.col("n") > 0)
             expected = getattr(alone, name)
             expected = expected.filter(pl.col("n") > 0) if name == "groups" else expected
+            if name == "gaps":  # integrals, which are found for many comparisons at once
+                assert_frame_equal(own.select(*CHANCE), expected.select(*CHANCE), check_exact=False, abs_tol=1e-7)
+                own, expected = own.drop(*CHANCE), expected.drop(*CHANCE)
             assert_frame_equal(own, expected, check_exact=False, abs_tol=1e-12, rel_tol=1e-12)

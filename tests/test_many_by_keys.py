@@ -14,6 +14,7 @@ from benchmarks.generate import predictions
 MODELS, LABELS, SAMPLES = 20, 14, 60
 FRAMES = ("summary", "groups", "gaps", "overall")
 OPTIONS: dict[str, Any] = {
+    "ci": None,  # test_by_keys.py has intervals, too
     "y_true": "y_true",
     "y_score": "y_score",
     "attributes": ["sex", "age_group"],
