@@ -62,7 +62,7 @@ def engine(path: Path, *, warm: bool, **options: Any) -> Callable[[], object]:
     from fmfair.groupings import Grouping, groupings
 
     def measured_only(*arguments: Any) -> Any:
-        _, samples, _, asked, _, measure = arguments
+        _, samples, _, asked, _, measure, *_ = arguments
         divided = [*groupings(samples.attributes, asked.intersections), Grouping()]
         return measure(divided, [g.cells(samples) for g in divided])
 
