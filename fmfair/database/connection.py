@@ -40,11 +40,13 @@ class Database:
     Attributes:
         connection: The connection.
         folder: Where files of one evaluation may be put; removed with the database.
+        limited: Whether it has a limit of memory to keep to, beyond that of the machine.
     """
 
-    def __init__(self, connection: DuckDBPyConnection, folder: Path) -> None:
+    def __init__(self, connection: DuckDBPyConnection, folder: Path, *, limited: bool = False) -> None:
         self.connection = connection
         self.folder = folder
+        self.limited = limited
 
     def run(self, statement: str, parameters: Sequence[Any] = ()) -> None:
         """Run statements; values are bound as parameters, never written into the text."""
@@ -136,7 +138,7 @@ def connected(folder: Path, *, memory_limit: str | None = None, threads: int | N
         _limit(connection, limit)
     if threads is not None:
         connection.execute("SET threads = $1", [threads])
-    return Database(connection, folder)
+    return Database(connection, folder, limited=limit is not None)
 
 
 def _quarter_of_address_space() -> str | None:

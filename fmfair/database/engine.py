@@ -20,7 +20,7 @@ from fmfair.said import note_one_sided, wanted_thresholds
 from fmfair.spread import NO_SPREAD, with_spread
 from fmfair.thresholds import FIXED, per_by_key
 
-# The files that measure, in order; those of the second line are run for two groupings at a time.
+# The files that measure, in order; those of the second line are run for a few groupings at a time.
 _ONCE = ("score_bins", "thresholds", "confusion", "calibration")
 _PER_GROUPING: Mapping[str, str] = MappingProxyType({"ranking": "ranked", "fit": "fitted"})
 _LAST = ("rates", "reasons", "measured")
@@ -175,10 +175,13 @@ class DatabaseEngine:
                 yield t, FIXED if number is not None else str(item), None, number
 
     def _collect(self, name: str, table: str, groupings: int) -> None:
-        """Run a file for two groupings at a time: the two halves of `blocks.sql`, neither larger than the samples."""
-        found = []
-        for first in range(0, groupings, 2):
-            self.database.set({"groupings": list(range(first, min(first + 2, groupings)))})
+        """Run a file for a few groupings at a time.
+
+        Two are the two halves of `blocks.sql`, neither larger than the samples; one halves them, where memory is short.
+        """
+        found, at_once = [], 1 if self.database.limited else 2
+        for first in range(0, groupings, at_once):
+            self.database.set({"groupings": list(range(first, min(first + at_once, groupings)))})
             self.database.script(name)
             found.append(self.database.fetch(f"FROM {table}"))
         self.database.set({"groupings": None})
