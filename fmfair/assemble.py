@@ -64,10 +64,9 @@ def build_frames(
     )
     present = whole_of.join(undivided, on="grouping").drop("grouping").rename({"number": "grouping"})
     gaps = compare(groups, present, options.metrics, 2 if options.conventions.empty_below_two_groups else 1)
-    if sure is not None:
-        gaps = sure.of_gaps(gaps, groups)
     pairs = None
     if sure is not None:
+        gaps = sure.of_gaps(gaps, groups)
         pairs = sure.of_pairs(groups, samples.attributes)
         groups = sure.of_groups(groups, samples.attributes)
     overall = undivided.filter(pl.col("grouping") == len(divided)).sort("by", "order", "t")
@@ -92,7 +91,7 @@ def _uncertainty(samples: Cohort, options: Options) -> Uncertainty | None:
         return None  # SciPy takes its time to load
     from fmfair.uncertainty import Uncertainty
 
-    return Uncertainty.asked(samples, options)
+    return Uncertainty.asked(samples, options, options.ci)
 
 
 def _group_values(long: pl.DataFrame, cells: pl.DataFrame, options: Options, task: str) -> pl.DataFrame:

@@ -32,11 +32,9 @@ class Uncertainty:
     dependence: Dependence
 
     @classmethod
-    def asked(cls, samples: Cohort, options: Options) -> Uncertainty | None:
-        """What was asked for; None where nothing was."""
-        if options.ci is None:
-            return None
-        return cls(options, options.ci, Dependence(samples.clustered, samples.weighted))
+    def asked(cls, samples: Cohort, options: Options, level: float) -> Uncertainty:
+        """What was asked for at a confidence level."""
+        return cls(options, level, Dependence(samples.clustered, samples.weighted))
 
     def of_values(self, long: pl.DataFrame) -> pl.DataFrame:
         """The long table with the columns of `columns.INTERVALS`."""
