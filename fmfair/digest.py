@@ -7,7 +7,6 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from fmfair.certainty import certainty_remarks
 from fmfair.columns import ROLE_NAMES
 from fmfair.export import Frames
 from fmfair.gap_table import gap_table
@@ -26,6 +25,7 @@ from fmfair.shown import (
     shown_of,
     threshold_text,
 )
+from fmfair.shown_certainty import certainty_remarks
 from fmfair.summary import GAP_COLUMNS, OVERALL_COLUMNS
 
 MAX_NOTES = 20

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import polars as pl
 
-from fmfair.certainty import HIGH, LOW, brackets_legend, valued
 from fmfair.columns import BOUNDS
 from fmfair.render import Table, visible
 from fmfair.shown import (
@@ -21,6 +20,7 @@ from fmfair.shown import (
     names,
     number,
 )
+from fmfair.shown_certainty import HIGH, LOW, brackets_legend, valued
 
 MAX_GAPS = 12
 DIGITS = 3

@@ -7,7 +7,6 @@ from typing import Any
 
 import polars as pl
 
-from fmfair.certainty import brackets_legend, valued
 from fmfair.errors import plural
 from fmfair.render import Table, visible
 from fmfair.shown import (
@@ -23,6 +22,7 @@ from fmfair.shown import (
     metric_of,
     number,
 )
+from fmfair.shown_certainty import brackets_legend, valued
 
 _PROPORTIONS = ("accuracy", "tpr", "tnr", "fpr", "fnr", "ppv", "npv", "selection_rate")
 # What a count counts: one of them, and which.

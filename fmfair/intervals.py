@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
+from fmfair.marks import marks
 from fmfair.metrics.metric import IntervalKind, Metric
 from fmfair.spread import FACTS
 from fmfair.statistics.auc import AucMethod, auc_clustered, auc_default
@@ -24,9 +25,6 @@ from fmfair.statistics.quantiles import normal_critical
 
 # What an interval is arithmetic on.
 RESTS_ON = ("value", "n", "n_pos", "denominator", *FACTS)
-
-# Below these counts of what carries a value it is marked; what is called `counts only` is shown as counts in print.
-MARKS: Mapping[int, str] = {10: "counts only", 20: "very imprecise", 100: "imprecise"}
 
 NO_CLOSED_FORM = "no closed form; a bootstrap gives it"
 
@@ -237,22 +235,3 @@ def _too_few(v: Values, metric: Metric, few: str, dependence: Dependence) -> dic
         # With a few failures of 0 among good values it covers 86 % at 30, 94 % at 100.
         return {f"{few}; the interval may be too short": v["units"] < 100}
     return {}
-
-
-def carrier(metric: Metric) -> pl.Expr:
-    """The count that carries a value: a metric of both classes is as uncertain as the rarer of them is rare."""
-    n_pos, n_neg = pl.col("n_pos"), pl.col("n") - pl.col("n_pos")
-    both = metric.family in ("ranking", "fitted") or metric.name in ("balanced_accuracy", "mcc")
-    return pl.min_horizontal(n_pos, n_neg) if both else pl.col("denominator")
-
-
-def marks(metrics: Sequence[Metric]) -> pl.Expr:
-    """How imprecise a value is, by the count that carries it; NULL from 100 on and for counts."""
-    carried = pl.lit(None, pl.Int64)
-    for position, metric in enumerate(metrics):
-        if metric.family != "count":
-            carried = pl.when(pl.col("order") == position).then(carrier(metric)).otherwise(carried)
-    mark = pl.lit(None, pl.String)
-    for most, text in sorted(MARKS.items(), reverse=True):
-        mark = pl.when(carried < most).then(pl.lit(text)).otherwise(mark)
-    return pl.when(pl.col("value").is_not_null()).then(mark)

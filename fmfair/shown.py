@@ -11,6 +11,7 @@ import polars as pl
 
 from fmfair.columns import BOUNDS
 from fmfair.export import Frames, by_keys, texts
+from fmfair.marks import MARKS, carrier
 from fmfair.metrics.metric import NOT_A_PROBABILITY, Metric
 from fmfair.metrics.registry import REGISTRY
 from fmfair.render import visible
@@ -260,8 +261,6 @@ def _with_carriers(groups: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame
     known = {name: metric for name in metrics if (metric := metric_of(name)) is not None}
     n_pos, n_neg = pl.col("n_pos"), pl.col("n") - pl.col("n_pos")
     if "mark" in groups.columns:
-        from fmfair.intervals import MARKS, carrier  # only then, since SciPy takes its time to load
-
         few = pl.col("mark").eq_missing(pl.lit(MARKS[FEW]))
         both = [name for name, metric in known.items() if "n_pos" in carrier(metric).meta.root_names()]
     else:

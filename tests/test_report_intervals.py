@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from polars.testing import assert_frame_equal
 from reports import big_report, decided, groups_of, rows_of, with_frames
 
 import fmfair
-from fmfair.certainty import valued
+from fmfair.shown_certainty import valued
 from fmfair.columns import INTERVALS
 from fmfair.evaluation import evaluate
 from fmfair.render import WIDTH
@@ -225,6 +227,20 @@ def test_a_connection_has_the_columns_of_the_report(level: dict[str, Any]) -> No
     found = [row[0] for row in connection.execute("DESCRIBE groups").fetchall()]
     assert found == evaluate(frame, metrics="tpr", **level).groups.columns
     assert level == {} or ("ci_low" in found) is (level["ci"] is not None)
+
+
+def test_a_stored_report_is_printed_without_scipy(tmp_path: Path) -> None:
+    evaluate(decided(FOUR), metrics=["tpr", "auc"]).write_parquet(tmp_path / "results")
+    code = (
+        "import sys, fmfair; text = str(fmfair.Report.read_parquet(sys.argv[1])); "
+        "print('very imprecise' in text, [name for name in sys.modules if name.startswith('scipy')])"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "results")], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.strip() == "True []"
 
 
 def test_a_report_without_intervals_is_as_it_was() -> None:

@@ -11,7 +11,8 @@ import polars as pl
 
 from fmfair.bootstrap.replicates import Replicates
 from fmfair.errors import plural
-from fmfair.intervals import Dependence, carrier
+from fmfair.intervals import Dependence
+from fmfair.marks import carrier
 from fmfair.metrics.metric import Metric
 from fmfair.statistics.bootstrap_limits import MOST_DROPPED, bca, percentile
 from fmfair.statistics.calibration import debiased_ece_interval

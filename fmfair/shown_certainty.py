@@ -10,6 +10,7 @@ import polars as pl
 
 from fmfair.columns import INTERVALS
 from fmfair.errors import plural
+from fmfair.marks import MARKS
 from fmfair.render import visible
 from fmfair.shown import UNDEFINED, Shown, bounded, bounds_legend, number
 
@@ -118,8 +119,6 @@ def _distinct(methods: pl.Series) -> str:
 
 def _signs(groups: pl.DataFrame) -> str:
     """What the signs that occur mean: from which count to which."""
-    from fmfair.intervals import MARKS  # SciPy takes its time to load
-
     there = set(groups["mark"])
     ranges = reversed(list(pairwise(sorted(MARKS))))
     shown = [(MARKS[most], f"{least} to {most - 1}") for least, most in ranges if MARKS[most] in there]
