@@ -87,7 +87,7 @@ def write_folder(folder: PathLike, frames: Frames, facts: Mapping[str, Any]) -> 
 
 
 def read_folder(
-    folder: PathLike, wanted: Sequence[str] = FRAMES, further: Sequence[str] = FURTHER
+    folder: PathLike, wanted: Sequence[str], further: Sequence[str]
 ) -> tuple[dict[str, pl.DataFrame], tuple[str, ...], dict[str, Any]]:
     """The frames, notes and metadata of a folder that `write_folder` wrote.
 

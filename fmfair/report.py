@@ -1,23 +1,21 @@
-"""The report: the result frames of an evaluation, and every form in which they can be shown or written."""
+"""The report: the result frames of an evaluation."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
 from fmfair import export
-from fmfair.atomic import PathLike, whole_file
 from fmfair.columns import PAIRS
 from fmfair.digest import digest
-from fmfair.errors import FmfairError, near
-from fmfair.render import to_html, to_text
-from fmfair.version import installed_version
+from fmfair.render import Digest
+from fmfair.result import Result
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Report:
+class Report(Result):
     """What an evaluation found. Printed, it shows the largest gaps, the summary, the groups, and the notes.
 
     Undefined is NULL in every frame, never NaN or 0; the column `note` beside it says why. By-keys, where there are
@@ -72,174 +70,12 @@ class Report:
     metadata: dict[str, Any]
     pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=dict(PAIRS)))
 
-    def __repr__(self) -> str:
-        return to_text(digest(self._frames(), self.notes, self.metadata))
+    _NAMES: ClassVar[tuple[str, ...]] = export.FRAMES
+    _FURTHER: ClassVar[tuple[str, ...]] = export.FURTHER
+    _MAIN: ClassVar[str] = "groups"
 
-    def _repr_html_(self) -> str:
-        return to_html(digest(self._frames(), self.notes, self.metadata))
+    def _digest(self) -> Digest:
+        return digest(self._frames(), self.notes, self.metadata)
 
-    def to_frame(self, which: str = "groups") -> pl.DataFrame:
-        """A copy of one of the frames.
-
-        Args:
-            which: `"groups"`, `"gaps"`, `"overall"`, `"pairs"` or `"summary"`.
-
-        Raises:
-            FmfairError: There is no frame of that name.
-
-        Examples:
-            >>> import polars as pl
-            >>> import fmfair
-            >>> df = pl.DataFrame({"y_true": [0, 1, 1], "y_score": [0.1, 0.9, 0.4], "sex": ["F", "F", "M"]})
-            >>> frame = fmfair.evaluate(df, metrics="tpr").to_frame()
-            >>> frame.select("group", "value", "denominator").rows()
-            [('F', 1.0, 1), ('M', 0.0, 1)]
-        """
-        frames = {**self._frames(), "pairs": self.pairs}
-        if which not in frames:
-            raise FmfairError(f"no frame {which!r}{near(str(which), frames)}; expected one of {', '.join(frames)}")
-        return frames[which].clone()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The whole report as plain Python values: what `to_json` writes.
-
-        Returns:
-            `fmfair_version`, `schema_version` (1), `task`, `metadata`, `notes`, and `summary`, `groups`, `gaps` and
-            `overall` as lists of rows. Undefined is None with its `note` beside it. Dates, decimals and categories
-            become text; texts are never changed.
-
-        Examples:
-            >>> import polars as pl
-            >>> import fmfair
-            >>> df = pl.DataFrame({"y_true": [0, 1, 1], "y_score": [0.1, 0.9, 0.4], "sex": ["F", "F", "M"]})
-            >>> rows = fmfair.evaluate(df, metrics="auc").to_dict()["groups"]
-            >>> [(row["group"], row["value"], row["note"]) for row in rows]
-            [('F', 1.0, None), ('M', None, 'no negatives')]
-        """
-        by = export.by_keys(self._frames())
-        rows = {name: export.json_rows(frame, by) for name, frame in self._frames().items()}
-        return {**export.plain(self._facts()), **rows}
-
-    def to_json(self, path: PathLike | None = None, *, indent: int | None = 2) -> str:
-        """The whole report as strict JSON, also written to a file if a path is given.
-
-        Numbers keep their full precision. NaN and Infinity do not occur as numbers: undefined is null, with its reason
-        in `note`.
-
-        Args:
-            path: The file to write; parent folders are made, and the file appears whole or not at all.
-            indent: Spaces per level; None for one long line.
-
-        Returns:
-            The JSON text, of the shape that `to_dict` describes.
-
-        Raises:
-            FmfairError: The file cannot be written.
-
-        Examples:
-            >>> import json
-            >>> import polars as pl
-            >>> import fmfair
-            >>> df = pl.DataFrame({"y_true": [0, 1, 1], "y_score": [0.1, 0.9, 0.4], "sex": ["F", "F", "M"]})
-            >>> list(json.loads(fmfair.evaluate(df).to_json()))[:3]
-            ['fmfair_version', 'schema_version', 'task']
-        """
-        text = export.strict_json(self.to_dict(), indent)
-        if path is not None:
-            with whole_file(path) as file:
-                file.write_text(text + "\n", encoding="utf-8", newline="\n")
-        return text
-
-    def write_csv(self, path: PathLike | None = None, *, which: str = "groups") -> str | None:
-        """Write one frame as CSV, without its list columns.
-
-        Every text is quoted and NULL is an empty field without quotes, so that a group called NaN or an empty name is
-        told from a missing value. Polars reads it back that way; pandas needs `keep_default_na=False, na_values=[""]`
-        for the group called NaN, and takes an empty name for missing.
-
-        Args:
-            path: The file to write; parent folders are made, and the file appears whole or not at all. None to get
-                the text instead.
-            which: `"groups"`, `"gaps"`, `"overall"`, `"pairs"` or `"summary"`.
-
-        Returns:
-            The CSV text if no path is given.
-
-        Raises:
-            FmfairError: There is no frame of that name, or the file cannot be written.
-
-        Examples:
-            >>> import polars as pl
-            >>> import fmfair
-            >>> df = pl.DataFrame({"y_true": [0, 1, 1], "y_score": [0.1, 0.9, 0.4], "site": ["NaN", "NaN", ""]})
-            >>> print(fmfair.evaluate(df, metrics="auc", ci=None).write_csv())
-            "attribute","group","metric","threshold","threshold_rule","value","n","n_pos","weight_sum",...
-            "site","","auc",,,,1,1,,1,"true","no negatives"
-            "site","NaN","auc",,,1.0,2,1,,1,"true",
-            <BLANKLINE>
-        """
-        text = export.csv_text(self.to_frame(which))
-        if path is None:
-            return text
-        with whole_file(path) as file:
-            file.write_text(text, encoding="utf-8", newline="")
-        return None
-
-    def write_parquet(self, folder: PathLike) -> None:
-        """Write the report as a folder: summary, groups, gaps, overall and, with intervals, pairs, each as .parquet.
-
-        Every file carries `fmfair_version`, `schema_version`, `task`, `metadata` and `notes` (JSON) in its key-value
-        metadata, where DuckDB's `parquet_kv_metadata` finds them. The folder appears whole or not at all.
-
-        Args:
-            folder: The folder to make. One that fmfair wrote before is replaced, one with other files is not.
-
-        Raises:
-            FmfairError: The folder holds files that fmfair did not write, or cannot be written.
-
-        Examples:
-            >>> import tempfile
-            >>> import polars as pl
-            >>> import fmfair
-            >>> df = pl.DataFrame({"y_true": [0, 1, 1], "y_score": [0.1, 0.9, 0.4], "sex": ["F", "F", "M"]})
-            >>> with tempfile.TemporaryDirectory() as place:
-            ...     fmfair.evaluate(df).write_parquet(f"{place}/results")
-            ...     back = fmfair.Report.read_parquet(f"{place}/results")
-            >>> back.summary["attribute"].to_list()
-            ['sex']
-        """
-        export.write_folder(folder, self._frames(), self._facts())
-
-    @classmethod
-    def read_parquet(cls, folder: PathLike) -> Report:
-        """The report in a folder that `write_parquet` wrote.
-
-        Args:
-            folder: The folder.
-
-        Raises:
-            FmfairError: The folder does not hold a report that this version can read.
-
-        Examples:
-            >>> Report.read_parquet("nowhere")
-            Traceback (most recent call last):
-            ...
-            fmfair.errors.FmfairError: no report in nowhere: 'summary.parquet', ... not found; expected a folder ...
-        """
-        frames, notes, metadata = export.read_folder(folder)
-        return cls(**frames, notes=notes, metadata=metadata)
-
-    def _frames(self) -> dict[str, pl.DataFrame]:
-        """The frames; pairs only where there are any."""
-        further = {name: getattr(self, name) for name in export.FURTHER}
-        there = {name: frame for name, frame in further.items() if frame.height}
-        return {**{name: getattr(self, name) for name in export.FRAMES}, **there}
-
-    def _facts(self) -> dict[str, Any]:
-        return {
-            "fmfair_version": installed_version(),
-            "schema_version": export.SCHEMA_VERSION,
-            "task": self.metadata.get("task"),
-            "metadata": self.metadata,
-            "notes": list(self.notes),
-        }
+    def _by(self) -> list[str]:
+        return export.by_keys(self._frames())

@@ -1,22 +1,20 @@
-"""What a comparison of models found, and every form in which it can be shown or written."""
+"""What a comparison of models found."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
 from fmfair import export
-from fmfair.atomic import PathLike, whole_file
 from fmfair.comparison.shown import digest_of
-from fmfair.errors import FmfairError, near
-from fmfair.render import to_html, to_text
-from fmfair.version import installed_version
+from fmfair.render import Digest
+from fmfair.result import Result
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Result):
     """What a comparison of models found. Printed, it says which model is best and fairest, and for whom one is worse.
 
     Undefined is NULL in every frame, never NaN or 0; the column `note` beside it says why. By-keys other than the
@@ -61,97 +59,11 @@ class Comparison:
     notes: tuple[str, ...]
     metadata: dict[str, Any]
 
-    def __repr__(self) -> str:
-        return to_text(digest_of(self._frames(), self.notes, self.metadata))
+    _NAMES: ClassVar[tuple[str, ...]] = export.COMPARED
+    _MAIN: ClassVar[str] = "differences"
 
-    def _repr_html_(self) -> str:
-        return to_html(digest_of(self._frames(), self.notes, self.metadata))
+    def _digest(self) -> Digest:
+        return digest_of(self._frames(), self.notes, self.metadata)
 
-    def to_frame(self, which: str = "differences") -> pl.DataFrame:
-        """A copy of one of the frames.
-
-        Args:
-            which: `"differences"`, `"gaps"` or `"tradeoff"`.
-
-        Raises:
-            FmfairError: There is no frame of that name.
-        """
-        frames = self._frames()
-        if which not in frames:
-            raise FmfairError(f"no frame {which!r}{near(str(which), frames)}; expected one of {', '.join(frames)}")
-        return frames[which].clone()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The whole comparison as plain Python values: what `to_json` writes.
-
-        Returns:
-            `fmfair_version`, `schema_version`, `task`, `metadata`, `notes`, and the frames as lists of rows.
-        """
-        rows = {name: export.json_rows(frame, self.metadata["by"]) for name, frame in self._frames().items()}
-        return {**export.plain(self._facts()), **rows}
-
-    def to_json(self, path: PathLike | None = None, *, indent: int | None = 2) -> str:
-        """The whole comparison as strict JSON, also written to a file if a path is given.
-
-        Args:
-            path: The file to write; it appears whole or not at all.
-            indent: Spaces per level; None for one long line.
-
-        Raises:
-            FmfairError: The file cannot be written.
-        """
-        text = export.strict_json(self.to_dict(), indent)
-        if path is not None:
-            with whole_file(path) as file:
-                file.write_text(text + "\n", encoding="utf-8", newline="\n")
-        return text
-
-    def write_csv(self, path: PathLike | None = None, *, which: str = "differences") -> str | None:
-        """Write one frame as CSV, in the form of `Report.write_csv`.
-
-        Args:
-            path: The file to write; None to get the text instead.
-            which: `"differences"`, `"gaps"` or `"tradeoff"`.
-
-        Raises:
-            FmfairError: There is no frame of that name, or the file cannot be written.
-        """
-        text = export.csv_text(self.to_frame(which))
-        if path is None:
-            return text
-        with whole_file(path) as file:
-            file.write_text(text, encoding="utf-8", newline="")
-        return None
-
-    def write_parquet(self, folder: PathLike) -> None:
-        """Write the comparison as a folder: differences.parquet, gaps.parquet and tradeoff.parquet.
-
-        Args:
-            folder: The folder to make. One that fmfair wrote before is replaced, one with other files is not.
-
-        Raises:
-            FmfairError: The folder holds files that fmfair did not write, or cannot be written.
-        """
-        export.write_folder(folder, self._frames(), self._facts())
-
-    @classmethod
-    def read_parquet(cls, folder: PathLike) -> Comparison:
-        """The comparison in a folder that `write_parquet` wrote.
-
-        Raises:
-            FmfairError: The folder does not hold a comparison that this version can read.
-        """
-        frames, notes, metadata = export.read_folder(folder, export.COMPARED, ())
-        return cls(**frames, notes=notes, metadata=metadata)
-
-    def _frames(self) -> dict[str, pl.DataFrame]:
-        return {name: getattr(self, name) for name in export.COMPARED}
-
-    def _facts(self) -> dict[str, Any]:
-        return {
-            "fmfair_version": installed_version(),
-            "schema_version": export.SCHEMA_VERSION,
-            "task": self.metadata.get("task"),
-            "metadata": self.metadata,
-            "notes": list(self.notes),
-        }
+    def _by(self) -> list[str]:
+        return list(self.metadata["by"])
