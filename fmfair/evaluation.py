@@ -57,6 +57,7 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
     missing_values: Sequence[str] = (),
     conventions: str = "standard",
     ci: float | None = 0.95,
+    auc_interval: str = "logit",
     bootstrap: Bootstrap | int | str | None = None,
     model_based: bool = False,
     reference: Mapping[str, str] | None = None,
@@ -106,6 +107,8 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
         conventions: `"standard"`, or `"fairmedfm"` for the numbers of the published package.
         ci: Confidence level of the intervals of all values and gaps, from 0.5 up to 1; None leaves their columns out.
             Whole patients vary where `cluster` is given; else rows count as independent.
+        auc_interval: `"logit"`, which holds what it promises with few positives too, or `"wald"` for the plain interval
+            of DeLong's variance, equal to that of R's pROC.
         model_based: Whether to add to intersections the columns `model_based`, `model_based_low` and
             `model_based_high`: the value drawn toward what its attributes alone lead to expect, by as much as it is
             uncertain (Fay & Herriot 1979). NULL where an intersection has too few cells, such as 2 x 2.
@@ -180,6 +183,7 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
         missing_values=missing_values,
         conventions=conventions,
         ci=ci,
+        auc_interval=auc_interval,
         bootstrap=bootstrap,
         model_based=model_based,
         reference=reference,

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from fmfair.marks import marks
 from fmfair.metrics.metric import IntervalKind, Metric
 from fmfair.spread import FACTS
-from fmfair.statistics.auc import AucMethod, auc_clustered, auc_default
+from fmfair.statistics.auc import AucMethod, auc_clustered, auc_default, auc_wald
 from fmfair.statistics.interval import ZERO_VARIANCE, FloatArray, Interval
 from fmfair.statistics.means import mean_interval
 from fmfair.statistics.precision import average_precision_interval
@@ -31,15 +31,17 @@ NO_CLOSED_FORM = "no closed form; a bootstrap gives it"
 
 @dataclass(frozen=True)
 class Dependence:
-    """What keeps rows from counting alike.
+    """What intervals suppose: what keeps rows from counting alike, and the form of those of an AUC.
 
     Attributes:
         clustered: Rows belong to patients.
         weighted: Rows have weights.
+        wald: An AUC has the plain interval of pROC, which is too short with few positives.
     """
 
     clustered: bool = False
     weighted: bool = False
+    wald: bool = False
 
     @property
     def rows_count_alike(self) -> bool:
@@ -107,6 +109,9 @@ def limits(rows: pl.DataFrame | Values, metric: Metric, level: ArrayLike, depend
 
 
 def _auc(v: Values, _: Metric, level: ArrayLike, dependence: Dependence) -> Limits:
+    if dependence.wald:
+        name = "Obuchowski, Wald" if dependence.clustered else "DeLong, Wald"
+        return _with_method(auc_wald(v["value"], v["variance"], level), name)
     if dependence.clustered:
         found = auc_clustered(v["value"], v["variance"], v["pos_units"], v["neg_units"], level)
         logit = "Obuchowski, logit t"
@@ -211,6 +216,7 @@ def _notes(v: Values, metric: Metric, dependence: Dependence) -> NDArray[np.obje
         cases = {
             "": np.isnan(v["value"]),
             one: v["units"] < 2,
+            **_without_limits(v, metric, dependence),
             "no spread: the values are all alike": still & (metric.interval == "mean"),
             "no spread between rows; interval from the counts alone": still
             & (metric.interval in ("auc", "average_precision")),
@@ -219,10 +225,22 @@ def _notes(v: Values, metric: Metric, dependence: Dependence) -> NDArray[np.obje
     return np.select(list(cases.values()), list(cases), default="").astype(object)
 
 
+def _without_limits(v: Values, metric: Metric, dependence: Dependence) -> dict[str, NDArray[np.bool_]]:
+    """Why an AUC has no plain interval where the other forms give one."""
+    if metric.interval != "auc" or not dependence.wald:
+        return {}
+    return {
+        f"one {dependence.unit} of a class only": np.fmin(v["pos_units"], v["neg_units"]) < 2,
+        "no spread between rows": v["variance"] <= ZERO_VARIANCE,
+    }
+
+
 def _too_few(v: Values, metric: Metric, few: str, dependence: Dependence) -> dict[str, NDArray[np.bool_]]:
     """From where on a form covers as it should in simulations; what lies below is named."""
     negatives = v["n"] - v["n_pos"]
     smaller = np.fmin(v["pos_units"], v["neg_units"])
+    if metric.interval == "auc" and dependence.wald:
+        return {f"{few} of the smaller class; the interval may be too short": smaller < 100}
     if metric.interval == "auc":
         limit = 15 if dependence.clustered else 5
         return {f"{few} of the smaller class; wide": smaller < limit}

@@ -47,6 +47,7 @@ def describe(task: str, samples: Cohort, columns: Columns, options: Options, eng
         facts["decision"] = options.conventions.decision_on(compared)
         facts["score_type"] = scale.kind if scale else None
         facts["thresholds"] = [t if isinstance(t, int | float | str) else "by by-key" for t in options.thresholds]
+        facts["auc_interval"] = options.auc_interval
         facts["missing_scores"] = options.missing_scores
         facts["missing_labels"] = options.missing_labels
         facts["ignore"] = [str(i) for i in options.ignore]

@@ -27,6 +27,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "missing_labels": ("drop", "raise"),
     "missing_groups": ("drop", "keep"),
     "engine": ("auto", "polars", "duckdb"),
+    "auc_interval": ("logit", "wald"),
 }
 
 
@@ -82,6 +83,7 @@ class Options:
     conventions: Conventions = STANDARD
     engine: str = "auto"
     ci: float | None = None
+    auc_interval: str = "logit"
     bootstrap: Bootstrap | None = None
     model_based: bool = False
     reference: Mapping[str, str] = field(default_factory=dict)
@@ -125,6 +127,8 @@ def check_options(
         problems.add("model_based=True needs what intervals are made of, which ci=None leaves out; give ci=0.95")
     if found["ci"] is None and (found["reference"] or found["margins"]):
         problems.add("reference= and margins= compare intervals, which ci=None leaves out; give ci=0.95")
+    if found["ci"] is None and others.get("auc_interval", "logit") != "logit":
+        problems.add("auc_interval= is the form of intervals, which ci=None leaves out; give ci=0.95")
     found["bootstrap"] = _checked_bootstrap(others.pop("bootstrap", None), found["ci"], problems)
     _check_intersections(others.get("intersections", 1), problems)
     for name in ("ignore", "missing_values"):

@@ -50,6 +50,12 @@ def test_a_reference_a_margin_and_model_based_values_are_asked_for(tmp_path: Pat
     assert "model_based" in report["groups"][0]
 
 
+def test_the_form_of_the_intervals_of_an_auc(tmp_path: Path) -> None:
+    rows = scored(written(tmp_path), "--auc-interval", "wald", "--metrics", "auc").report["overall"]
+
+    assert [row["ci_method"] for row in rows] == ["DeLong, Wald"]
+
+
 @pytest.mark.parametrize("text", ["sex", "=M", "sex="])
 def test_a_reference_without_a_group(tmp_path: Path, text: str) -> None:
     result = run("score", written(tmp_path), "--reference", text)

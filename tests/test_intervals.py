@@ -71,6 +71,34 @@ def test_an_auc_of_patients_is_the_union_of_both_forms(of_patients: Any) -> None
     assert row["ci_method"] == "Obuchowski, logit t and Newcombe 5"
 
 
+def test_the_plain_interval_of_an_auc_is_asked_for_by_name(of_patients: Any) -> None:
+    columns: dict[str, Any] = {"y_true": "y", "y_score": "s1", "attributes": "group", "auc_interval": "wald"}
+    row = values(T, **columns)["auc", "all"]
+    assert (row["ci_low"], row["ci_high"]) == (pytest.approx(0.687233024245), pytest.approx(0.9972114202))
+    assert row["ci_method"] == "DeLong, Wald"
+    assert row["ci_note"] == "few rows of the smaller class; the interval may be too short"
+    reach = 1.959963984540054 * 0.00520570344577**0.5
+    row = values(T, **columns, cluster="patient")["auc", "all"]
+    assert (row["ci_low"], row["ci_method"]) == (pytest.approx(row["value"] - reach), "Obuchowski, Wald")
+    assert row["ci_high"] == pytest.approx(row["value"] + reach)
+    assert of_patients["auc", "all"]["ci_method"] == "Obuchowski, logit t and Newcombe 5"
+
+
+def test_a_plain_interval_is_never_that_of_certainty() -> None:
+    frame = pl.DataFrame({"y": [0, 0, 1, 1, 0, 0, 1], "s": [1, 2, 3, 4, 1, 2, 3], "g": list("aaaabbb")})
+    rows = values(frame, y_true="y", y_score="s", attributes="g", metrics="auc", auc_interval="wald")
+    assert rows["auc", "a"]["ci_note"] == "no spread between rows"
+    assert rows["auc", "b"]["ci_note"] == "one row of a class only"
+    assert [rows["auc", g]["ci_low"] for g in "ab"] == [None, None]
+
+
+def test_what_cannot_be_asked_of_the_form_of_an_auc() -> None:
+    with pytest.raises(fmfair.FmfairError, match="auc_interval"):
+        values(T, y_true="y", y_score="s1", attributes="group", auc_interval="Wald")
+    with pytest.raises(fmfair.FmfairError, match="which ci=None leaves out"):
+        fmfair.evaluate(T, y_true="y", y_score="s1", attributes="group", by=[], auc_interval="wald", ci=None)
+
+
 def test_marks_count_what_carries_the_value(of_rows: Any) -> None:
     assert of_rows["auc", "A"]["mark"] == "counts only"
     assert of_rows["accuracy", "A"]["mark"] == "very imprecise"
@@ -125,11 +153,13 @@ def tables(draw: st.DrawFn) -> pl.DataFrame:
 
 
 @settings(max_examples=60)
-@given(frame=tables(), clustered=st.booleans(), weighted=st.booleans(), level=st.sampled_from((0.8, 0.95, 0.999)))
-def test_intervals_of_any_table(frame: pl.DataFrame, clustered: bool, weighted: bool, level: float) -> None:
+@given(tables(), st.booleans(), st.booleans(), st.booleans(), st.sampled_from((0.8, 0.95, 0.999)))
+def test_intervals_of_any_table(frame: pl.DataFrame, clustered: bool, weighted: bool, wald: bool, level: float) -> None:
     given: dict[str, Any] = {"cluster": "patient"} if clustered else {}
     if weighted:
         given["weight"] = "w"
+    if wald:
+        given["auc_interval"] = "wald"
     report = fmfair.evaluate(
         frame, y_true="label", y_score="prob", attributes="group", by=[], metrics="all", ci=level, **given
     )

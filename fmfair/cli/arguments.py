@@ -27,7 +27,7 @@ COLUMNS = {
 OF_TASK = {
     "cls": (
         *(*COLUMNS["cls"], "thresholds", "metrics", "positive", "ignore", "classes", "score_type"),
-        *("missing_scores", "missing_labels", "engine", "memory_limit", "temp_dir"),
+        *("auc_interval", "missing_scores", "missing_labels", "engine", "memory_limit", "temp_dir"),
     ),
     "seg": (*COLUMNS["seg"], "label", "mask_threshold", "mask_type", "empty"),
 }

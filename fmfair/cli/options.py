@@ -70,6 +70,7 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType({
         Option("thresholds", "--threshold", "T...", "Each 0.5 (the default), best_f1, youden, tpr=0.9 or tnr=0.95",
                "texts"),
         Option("metrics", "--metrics", "NAME...", "all, or names from fmfair metrics: auc tpr", "texts"),
+        Option("auc_interval", "--auc-interval", "logit|wald", "Intervals of AUC: logit, or wald as R's pROC has them"),
         Option("missing_scores", "--missing-scores", "raise|drop", "What to do with missing scores; default raise"),
         Option("missing_labels", "--missing-labels", "drop|raise", "What to do with missing labels; default drop"),
         Option("engine", "--engine", "auto|polars|duckdb", "What computes; auto: duckdb for files beyond memory"),
@@ -134,7 +135,7 @@ COMPARE_OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType(
         ),
         "Data": tuple(o for o in OPTIONS["Data"] if o.name not in _OF_REPORTS),
         "Classification": tuple(
-            o for o in OPTIONS["Classification"] if o.name not in ("engine", "memory_limit", "temp_dir")
+            o for o in OPTIONS["Classification"] if o.name not in ("auc_interval", "engine", "memory_limit", "temp_dir")
         ),
         "Segmentation": (_BY_NAME["dice"], _BY_NAME["iou"]),
         "Output": (
