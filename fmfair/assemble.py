@@ -51,7 +51,7 @@ def build_frames(
     if sure is not None:
         long = sure.of_values(long)
     if sure is not None and resample is not None:
-        long = sure.of_replicates(long, resample([*divided, *wholes], listed, long))
+        sure, long = sure.of_replicates(long, resample([*divided, *wholes], listed, long))
     cells = pl.concat(
         [_named_cells(g, i, c) for i, (g, c) in enumerate(zip(divided, listed, strict=False))], rechunk=True
     )

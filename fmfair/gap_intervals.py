@@ -14,18 +14,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fmfair.columns import CERTAINTY
+from fmfair.forms import NO_INTERVAL, Forms, all_known, first_of, widest
 from fmfair.gaps import PLACE, places_of, run_starts
-from fmfair.group_tests import GroupTest, group_test
-from fmfair.intervals import Dependence, Values, limits
+from fmfair.group_tests import GroupTest
+from fmfair.intervals import Values
 from fmfair.metrics.metric import Metric
 from fmfair.named_gaps import NAMED_AFTER, ODDS
 from fmfair.pairs import verdict
 from fmfair.statistics.interval import ZERO_VARIANCE, FloatArray
 from fmfair.statistics.range_of_equals import chance_of
-from fmfair.statistics.simultaneous import gap_interval, sidak_level, simultaneous_level, worst_interval
+from fmfair.statistics.simultaneous import sidak_level, worst_interval
 
-NO_INTERVAL = "a group has no interval"
-SPARSE = "expected counts below 5, for which the test is only roughly right"
 DISAGREE = "the test and the interval disagree; groups this small are better judged by the interval"
 
 
@@ -34,7 +33,7 @@ def with_certainty(
     groups: pl.DataFrame,
     metrics: Sequence[Metric],
     level: float,
-    dependence: Dependence,
+    forms: Forms,
     margins: Mapping[str, float],
 ) -> pl.DataFrame:
     """The gaps with the columns of `columns.CERTAINTY`, filled for the statistics `difference` and `worst`.
@@ -44,7 +43,7 @@ def with_certainty(
         groups: The group values that were compared, with what is known of their spread.
         metrics: The metrics behind `order`.
         level: Confidence level.
-        dependence: What keeps rows from counting alike.
+        forms: Where limits and tests come from.
         margins: By the name of a metric, the difference that matters.
     """
     usable = groups.filter(pl.col("in_gaps") & pl.col("value").is_not_null())
@@ -54,9 +53,9 @@ def with_certainty(
     compared: dict[str, tuple[Compared, pl.DataFrame]] = {}
     for position, metric in enumerate(metrics):
         at = np.flatnonzero(order == position)
-        if metric.interval is None or not len(at):
+        if not forms.has(metric) or not len(at):
             continue
-        one = Compared.of(places[at], values.at(at), metric, dependence)
+        one = Compared.of(places[at], values.at(at), metric, forms)
         parts.append(one.difference(level))
         compared[metric.name] = one, parts[-1]
         if metric.direction != "none":
@@ -83,21 +82,21 @@ class Compared:
         values: One per group.
         family: The comparison of each group.
         metric: The metric.
-        dependence: What keeps rows from counting alike.
+        forms: Where limits and tests come from.
     """
 
     places: pl.DataFrame
     values: Values
     family: NDArray[np.intp]
     metric: Metric
-    dependence: Dependence
+    forms: Forms
 
     @classmethod
-    def of(cls, places: pl.DataFrame, values: Values, metric: Metric, dependence: Dependence) -> Compared:
+    def of(cls, places: pl.DataFrame, values: Values, metric: Metric, forms: Forms) -> Compared:
         """The comparisons that group values make up, from the place of each in reading order."""
         start = run_starts(places_of(places))
         family = np.repeat(np.arange(len(start)), np.diff(start, append=places.height))
-        return cls(places[start], values, family, metric, dependence)
+        return cls(places[start], values, family, metric, forms)
 
     @property
     def sizes(self) -> NDArray[np.intp]:
@@ -106,46 +105,25 @@ class Compared:
 
     def difference(self, level: float, *, chance: bool = True) -> pl.DataFrame:
         """What is known of the largest difference; `chance`: beside what chance alone would show."""
-        pairwise = simultaneous_level(self.sizes, level)
-        low, high, method = limits(self.values, self.metric, pairwise[self.family], self.dependence)
-        gap = gap_interval(self.values["value"], low, high, self.family, self._widest, self.places.height)
-        whole = self._bounded(low)
-        tested = group_test(self.values, self.metric, self.family, self.places.height, self.dependence)
-        names = np.array(["simultaneous, " + str(m) for m in _first(method, self.family, self.places.height)])
+        gaps = self.forms.gaps(self.values, self.metric, self.family, self.places.height, level)
         found = self.places.with_columns(
             pl.lit("difference").alias("statistic"),
-            pl.Series("ci_low", np.where(whole, gap.low, np.nan)),
-            pl.Series("ci_high", np.where(whole, gap.high, np.nan)),
-            pl.Series("ci_method", names),
-            pl.Series("p_value", tested.p),
-            pl.Series("p_method", tested.method),
-            *(pl.Series(name, column) for name, column in (self._chance(tested, level) if chance else {}).items()),
+            pl.Series("ci_low", gaps.limits.low),
+            pl.Series("ci_high", gaps.limits.high),
+            pl.Series("ci_method", gaps.method, dtype=pl.String),
+            pl.Series("ci_note", gaps.note, dtype=pl.String).replace("", None),
+            pl.Series("p_value", gaps.tested.p),
+            pl.Series("p_method", gaps.tested.method, dtype=pl.String),
+            *(pl.Series(name, column) for name, column in (self._chance(gaps.tested, level) if chance else {}).items()),
         )
         found = found.with_columns(pl.col(pl.Float64).fill_nan(None))
         bounded, p = pl.col("ci_low").is_not_null(), pl.col("p_value")
-        apart = (p < 1 - level) != (pl.col("ci_low") > 0)
-        several = pl.Series(self.sizes > 1)
-        return found.filter(several).with_columns(
+        disagree = pl.Series(gaps.apart) & ((p < 1 - level) != (pl.col("ci_low") > 0))
+        return found.with_columns(
             ci_method=pl.when(bounded).then("ci_method"),
             p_method=pl.when(p.is_not_null()).then("p_method"),
-            ci_note=pl.when(~bounded)
-            .then(pl.lit(NO_INTERVAL))
-            .when(apart)
-            .then(pl.lit(DISAGREE))
-            .when(pl.Series(tested.sparse).filter(several))
-            .then(pl.lit(SPARSE)),
-        )
-
-    def _bounded(self, limit: FloatArray) -> NDArray[np.bool_]:
-        """The comparisons all of whose groups have a limit: the one without might be the worst or the best."""
-        unknown = np.bincount(self.family, ~np.isfinite(limit), minlength=self.places.height)
-        return np.asarray(unknown == 0)
-
-    @property
-    def _widest(self) -> float:
-        """The largest difference that two values can have."""
-        low, high = self.metric.low, self.metric.high
-        return np.inf if low is None or high is None else high - low
+            ci_note=pl.when(bounded & disagree).then(pl.lit(DISAGREE)).otherwise("ci_note"),
+        ).filter(pl.Series(self.sizes > 1))
 
     def _chance(self, tested: GroupTest, level: float) -> dict[str, FloatArray]:
         """The gap that equal groups would show in every second sample and in one of twenty, and what could be found."""
@@ -153,23 +131,23 @@ class Compared:
         # What rounding leaves where nothing varies is no spread.
         null = np.where(tested.null_variance <= ZERO_VARIANCE, 0.0, tested.null_variance)
         spread = np.sqrt(null)
-        whole = self._bounded(spread)
+        whole = all_known(spread, self.family, count)
         found = chance_of(spread, self.family, 1 - level, 0.8, count)
         return {
             "chance_gap": np.where(whole, found.median, np.nan),
             "chance_gap_95": np.where(whole, found.point, np.nan),
             # Where even the largest gap that there can be would not be found, there is none to name.
-            "detectable_gap": np.where(whole & (found.detectable <= self._widest), found.detectable, np.nan),
+            "detectable_gap": np.where(whole & (found.detectable <= widest(self.metric)), found.detectable, np.nan),
         }
 
     def worst(self, level: float) -> pl.DataFrame:
         """The interval of the worst group: not that of the group which came out worst, as it was picked for that."""
         per_group = sidak_level(self.sizes, level)
-        low, high, method = limits(self.values, self.metric, per_group[self.family], self.dependence)
+        low, high, method = self.forms.limits(self.values, self.metric, per_group[self.family])
         higher = self.metric.direction == "higher"
         ends = worst_interval(low, high, self.family, higher_is_better=higher, n_families=self.places.height)
-        whole = self._bounded(low)
-        names = [f"worst of all, {m}" for m in _first(method, self.family, self.places.height)]
+        whole = all_known(low, self.family, self.places.height)
+        names = [f"worst of all, {m}" for m in first_of(method, self.family, self.places.height)]
         found = self.places.with_columns(
             pl.lit("worst").alias("statistic"),
             pl.Series("ci_low", np.where(whole, ends.low, np.nan)).fill_nan(None),
@@ -216,11 +194,3 @@ def _named(compared: Mapping[str, tuple[Compared, pl.DataFrame]], level: float) 
 
 
 _LARGER = ("ci_low", "ci_high", "p_value")
-
-
-def _first(names: NDArray[np.str_], family: NDArray[np.intp], count: int) -> NDArray[np.str_]:
-    """The longest of the names in each family: the form that says most of what was done."""
-    found = np.full(count, "", dtype=object)
-    for name in sorted(set(names.tolist()), key=len):
-        found[np.unique(family[names == name])] = name
-    return found.astype(str)

@@ -26,6 +26,10 @@ from fmfair.statistics.quantiles import normal_critical
 # What an interval is arithmetic on.
 RESTS_ON = ("value", "n", "n_pos", "denominator", *FACTS)
 
+# With a bootstrap: the row of the long table that a value was in, as replicates are numbered, and its limits.
+LONG_ROW = "long_row"
+RESAMPLED = (LONG_ROW, "ci_low", "ci_high")
+
 NO_CLOSED_FORM = "no closed form; a bootstrap gives it"
 
 
@@ -61,13 +65,18 @@ class Values:
         if isinstance(rows, Values):
             self.columns: Mapping[str, FloatArray] = rows.columns
             return
-        known = [c for c in RESTS_ON if c in rows.columns]
+        known = [c for c in (*RESTS_ON, *RESAMPLED) if c in rows.columns]
         floats = rows.select(pl.col(known).cast(pl.Float64).fill_null(np.nan))
         self.columns = {c.name: c.to_numpy() for c in floats.iter_columns()}
 
     def __getitem__(self, column: str) -> FloatArray:
-        """One of the columns of `RESTS_ON`."""
+        """One of the columns of `RESTS_ON` or `RESAMPLED`."""
         return self.columns[column]
+
+    @property
+    def rows(self) -> NDArray[np.intp]:
+        """The numbers of their replicates."""
+        return self[LONG_ROW].astype(np.intp)
 
     def __len__(self) -> int:
         """How many values there are."""
@@ -138,22 +147,28 @@ def _proportion(v: Values, _: Metric, level: ArrayLike, dependence: Dependence) 
     if dependence.rows_count_alike:
         successes = np.round(v["value"] * v["denominator"])
         return _with_method(wilson(successes, v["denominator"], quantile=normal_critical(level)), "Wilson")
-    return _on_effective_size(v, v["denominator"], level)
+    found = wilson_clustered(v["value"], effective(v, dependence), v["units"] if dependence.clustered else np.inf, level)
+    return _with_method(found, "Wilson, effective size")
 
 
 def _ratio(v: Values, _: Metric, level: ArrayLike, dependence: Dependence) -> Limits:
     """Such as F1, which is no proportion of rows: Wilson's form on the size that its variance gives."""
-    return _on_effective_size(v, v["units"] if dependence.rows_count_alike else v["n"], level)
-
-
-def effective(v: Values, most: FloatArray) -> FloatArray:
-    """The number of independent rows that a rate is as sure as; at most as many as there are."""
-    return effective_size(v["value"], v["variance"], most, v["same"], weight=v["same"])
-
-
-def _on_effective_size(v: Values, most: FloatArray, level: ArrayLike) -> Limits:
-    size = effective(v, most)
+    most = v["n"] if dependence.clustered else v["units"]
+    size = effective_size(v["value"], v["variance"], most, v["same"], weight=v["same"])
     return _with_method(wilson_clustered(v["value"], size, v["units"], level), "Wilson, effective size")
+
+
+def effective(v: Values, dependence: Dependence) -> FloatArray:
+    """The number of independent rows that a rate is as sure as.
+
+    Of patients at most as many as there are rows. With weights at most `(sum w)^2 / sum w^2`, and all rows where weights
+    are equal: a variance that chance made small would give intervals that are too short.
+    """
+    if dependence.clustered:
+        return effective_size(v["value"], v["variance"], v["denominator"], v["same"], weight=v["same"])
+    rows = v["units"]
+    variance = np.where(rows > 1, v["variance"] * (rows - 1) / rows, 0.0)
+    return effective_size(v["value"], variance, v["same"], v["same"])
 
 
 def _mean(v: Values, metric: Metric, level: ArrayLike, dependence: Dependence) -> Limits:

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from fmfair.columns import PAIRS
 from fmfair.errors import Problems, listing, near
+from fmfair.forms import Forms, has_ratio
 from fmfair.gaps import PLACE
-from fmfair.group_tests import group_test
-from fmfair.intervals import Dependence, Values, limits
+from fmfair.intervals import Values
 from fmfair.metrics.metric import Metric
-from fmfair.statistics.mover import mover_difference, mover_ratio
 from fmfair.statistics.multiplicity import holm
 
 # With more groups than this only the pairs with the reference are compared.
@@ -30,7 +29,7 @@ def pair_table(
     groups: pl.DataFrame,
     metrics: Sequence[Metric],
     level: float,
-    dependence: Dependence,
+    forms: Forms,
     references: Mapping[int, str],
     margins: Mapping[str, float],
 ) -> pl.DataFrame:
@@ -40,7 +39,7 @@ def pair_table(
         groups: The group values of single attributes, with what is known of their spread.
         metrics: The metrics behind `order`.
         level: Confidence level of each pair.
-        dependence: What keeps rows from counting alike.
+        forms: Where limits and tests come from.
         references: The reference group of a grouping; the largest where none is named.
         margins: By the name of a metric, the difference that matters.
     """
@@ -51,10 +50,10 @@ def pair_table(
     names = usable.select(*PLACE, "metric", "threshold", "threshold_rule", "group")
     for position, metric in enumerate(metrics):
         pair = np.flatnonzero(order == position)
-        if metric.interval is not None and len(pair):
-            found = _compared(values.at(first[pair]), values.at(second[pair]), metric, level, dependence)
+        if forms.has(metric) and len(pair):
+            found = _compared(values.at(first[pair]), values.at(second[pair]), metric, level, forms)
             who = names[first[pair]].with_columns(names["group"][second[pair]].alias("other_group"))
-            parts.append(_noted(who.hstack(found)).with_columns(verdict(margins.get(metric.name)).alias("verdict")))
+            parts.append(who.hstack(found).with_columns(verdict(margins.get(metric.name)).alias("verdict")))
     table = pl.concat(parts, how="diagonal_relaxed")
     family = table.select(pl.struct(PLACE).rank("dense")).to_series().cast(pl.Int64).to_numpy()
     adjusted = holm(table["p_value"].fill_null(np.nan).to_numpy(), family)
@@ -83,44 +82,29 @@ def _paired(rows: pl.DataFrame, references: Mapping[int, str]) -> tuple[NDArray[
     return pairs["row"].to_numpy().astype(np.intp), pairs["row_other"].to_numpy().astype(np.intp)
 
 
-def _compared(first: Values, second: Values, metric: Metric, level: float, dependence: Dependence) -> pl.DataFrame:
+def _compared(first: Values, second: Values, metric: Metric, level: float, forms: Forms) -> pl.DataFrame:
     value, other = first["value"], second["value"]
-    low, high, method = limits(first, metric, level, dependence)
-    other_low, other_high, _ = limits(second, metric, level, dependence)
-    difference = mover_difference(value, low, high, other, other_low, other_high)
-    count = len(first)
-    tested = group_test(first.beside(second), metric, np.tile(np.arange(count), 2), count, dependence)
+    found = forms.differences(first, second, metric, level)
     columns: dict[str, NDArray[np.float64]] = {
         "value": value,
         "other_value": other,
         "difference": value - other,
-        "ci_low": difference.low,
-        "ci_high": difference.high,
-        "p_value": tested.p,
+        "ci_low": found.difference.low,
+        "ci_high": found.difference.high,
+        "p_value": found.p,
     }
-    if metric.low is not None and metric.low >= 0:
-        ratio = mover_ratio(value, low, high, other, other_low, other_high)
-        columns["ratio"] = np.divide(value, other, out=np.full(count, np.nan), where=other > 0)
-        columns |= {"ratio_low": ratio.low, "ratio_high": ratio.high}
+    if has_ratio(metric):
+        columns["ratio"] = np.divide(value, other, out=np.full(len(first), np.nan), where=other > 0)
+        columns |= {"ratio_low": found.ratio.low, "ratio_high": found.ratio.high}
     numbers = pl.DataFrame(columns).with_columns(pl.all().fill_nan(None))
-    return numbers.with_columns(
-        pl.Series("ci_method", [f"MOVER, {name}" for name in method]),
-        pl.Series("p_method", tested.method),
-        pl.Series("sparse", tested.sparse),
+    texts = {"ci_method": found.method, "p_method": found.p_method, "note": found.note}
+    named = numbers.with_columns(pl.Series(name, text, dtype=pl.String) for name, text in texts.items())
+    # No name of a method where it gave nothing.
+    return named.with_columns(
+        ci_method=pl.when(pl.col("ci_low").is_not_null()).then("ci_method"),
+        p_method=pl.when(pl.col("p_value").is_not_null()).then("p_method"),
+        note=pl.col("note").replace("", None),
     )
-
-
-def _noted(found: pl.DataFrame) -> pl.DataFrame:
-    """The pairs with a note, and no name of a method where it gave nothing."""
-    bounded, known = pl.col("ci_low").is_not_null(), pl.col("p_value").is_not_null()
-    return found.with_columns(
-        ci_method=pl.when(bounded).then("ci_method"),
-        p_method=pl.when(known).then("p_method"),
-        note=pl.when(~bounded)
-        .then(pl.lit("one of the groups has no interval"))
-        .when(known & pl.col("sparse"))
-        .then(pl.lit("expected counts below 5, for which the test is only roughly right")),
-    ).drop("sparse")
 
 
 def verdict(margin: float | None) -> pl.Expr:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from fmfair.attributes import Attribute
 from fmfair.bootstrap.replicates import Replicates
+from fmfair.forms import Forms
 from fmfair.gap_intervals import with_certainty
 from fmfair.intervals import Dependence, with_intervals
 from fmfair.model_based import with_model_based
@@ -24,41 +25,45 @@ class Uncertainty:
     Attributes:
         options: What the user asked for.
         level: Confidence level.
-        dependence: What keeps rows from counting alike.
+        forms: Where the limits and tests of differences come from.
     """
 
     options: Options
     level: float
-    dependence: Dependence
+    forms: Forms
 
     @classmethod
     def asked(cls, samples: Cohort, options: Options, level: float) -> Uncertainty:
         """What was asked for at a confidence level."""
-        return cls(options, level, Dependence(samples.clustered, samples.weighted))
+        wald = options.auc_interval == "wald"
+        return cls(options, level, Forms(Dependence(samples.clustered, samples.weighted, wald)))
 
     def of_values(self, long: pl.DataFrame) -> pl.DataFrame:
         """The long table with the columns of `columns.INTERVALS`."""
-        return with_intervals(long, self.options.metrics, self.level, self.dependence)
+        return with_intervals(long, self.options.metrics, self.level, self.forms.dependence)
 
-    def of_replicates(self, long: pl.DataFrame, replicates: Replicates) -> pl.DataFrame:
-        """The long table with limits from replicates in place of closed forms."""
+    def of_replicates(self, long: pl.DataFrame, replicates: Replicates) -> tuple[Uncertainty, pl.DataFrame]:
+        """The same from replicates in place of closed forms, and the long table with its limits from them."""
+        from fmfair.bootstrap.forms import ResampledForms
         from fmfair.bootstrap.limits import with_bootstrap
 
-        return with_bootstrap(long, replicates, self.options.metrics, self.level, self.dependence)
+        forms = ResampledForms(self.forms.dependence, replicates, self.level)
+        found = with_bootstrap(long, replicates, self.options.metrics, self.level, self.forms.dependence)
+        return replace(self, forms=forms), found
 
     def of_gaps(self, gaps: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
         """The gaps with the columns of `columns.CERTAINTY`."""
         margins = self.options.margins
-        return with_certainty(gaps, groups, self.options.metrics, self.level, self.dependence, margins)
+        return with_certainty(gaps, groups, self.options.metrics, self.level, self.forms, margins)
 
     def of_groups(self, groups: pl.DataFrame, attributes: Sequence[Attribute]) -> pl.DataFrame:
         """The group values with what the user asked for beside the raw ones."""
         if not self.options.model_based:
             return groups
-        return with_model_based(groups, self.options.metrics, self.level, self.dependence, len(attributes))
+        return with_model_based(groups, self.options.metrics, self.level, self.forms.dependence, len(attributes))
 
     def of_pairs(self, groups: pl.DataFrame, attributes: Sequence[Attribute]) -> pl.DataFrame:
         """The pairs of groups of the single attributes, which come first among the groupings."""
         single = groups.filter(pl.col("grouping") < len(attributes))
         references = named_references(self.options.reference, {a.name: a.labels for a in attributes})
-        return pair_table(single, self.options.metrics, self.level, self.dependence, references, self.options.margins)
+        return pair_table(single, self.options.metrics, self.level, self.forms, references, self.options.margins)

@@ -13,7 +13,7 @@ from bootstrap_support import predictions, prepared
 from rich.console import Console
 from test_spread import influences
 
-from fmfair.bootstrap.acceleration import accelerations
+from fmfair.bootstrap.acceleration import skewness
 from fmfair.bootstrap.progress import progress
 from fmfair.options import Bootstrap
 from fmfair.statistics.bootstrap_limits import bca, percentile
@@ -29,7 +29,9 @@ def only(table: pl.DataFrame, metric: str, grouping: int = 0) -> dict[str, Any]:
 def test_accelerations_are_those_of_the_influences(cluster: str | None, weight: str | None) -> None:
     table = predictions(40, 6, decimals=1)
     given = prepared(table, attributes="sex", cluster=cluster, weight=weight)
-    long = given.measured().with_columns(a=accelerations(given.engine, given.groupings, given.measured()))
+    long = given.measured()
+    found = skewness(given.engine, given.groupings, long)
+    long = long.with_columns(a=found.acceleration(range(long.height)))
     columns = table.select("label", "prob", weight or pl.lit(1.0).alias("w"), cluster or pl.int_range(pl.len()))
     rows = [(y, s, w, u) for y, s, w, u in columns.iter_rows()]
 
@@ -63,7 +65,7 @@ def test_limits_are_quantiles_of_the_replicates() -> None:
             expected = percentile(values)
             assert found["ci_method"] == "row bootstrap, percentile, 300 replicates"
         else:
-            acceleration = accelerations(given.engine, given.groupings, long)[row]
+            acceleration = skewness(given.engine, given.groupings, long).acceleration(row)
             expected = bca(values, long["value"][row], acceleration)
             assert found["ci_method"] == "row bootstrap, BCa, 300 replicates"
         assert (found["ci_low"], found["ci_high"]) == pytest.approx((float(expected.low), float(expected.high)))

@@ -1,4 +1,4 @@
-"""Acceleration: how fast the spread of a value changes with the value, which the BCa interval takes into account."""
+"""Skewness of the influences behind values, from which the BCa interval has its acceleration."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import polars as pl
 
+from fmfair.bootstrap.replicates import Skewness
 from fmfair.groupings import Grouping
 from fmfair.influence import mean_influence, ranking_influences, rate_influence, weights_of
 from fmfair.measures import Engine
@@ -17,11 +18,12 @@ from fmfair.samples import Samples
 from fmfair.units import CellRows, Floats, cell_rows
 
 _ROWS = {"bce": pl.col("bce"), "brier": brier_rows(pl.col("y"), pl.col("prob"))}
-_SCHEMA = {"grouping": pl.UInt32, "cell": pl.UInt64, "metric": pl.String, "t": pl.UInt32, "acceleration": pl.Float64}
+_PLACE = {"grouping": pl.UInt32, "cell": pl.UInt64, "metric": pl.String, "t": pl.UInt32}
+_SCHEMA = {**_PLACE, "cubes": pl.Float64, "squares": pl.Float64}
 
 
-def accelerations(engine: Engine, groupings: Sequence[Grouping], long: pl.DataFrame) -> Floats:
-    """`sum u^3 / (6 (sum u^2)^1.5)` over the influences of the units, of every row of the long table.
+def skewness(engine: Engine, groupings: Sequence[Grouping], long: pl.DataFrame) -> Skewness:
+    """The sums over the influences of the units behind every row of the long table.
 
     Args:
         engine: With the samples.
@@ -29,7 +31,7 @@ def accelerations(engine: Engine, groupings: Sequence[Grouping], long: pl.DataFr
         long: Columns `grouping`, `cell`, `metric` and `t`.
 
     Returns:
-        NaN where no influence is known of a metric, or nothing varies.
+        NaN where no influence is known of a metric.
     """
     parts = []
     for i, grouping in enumerate(groupings):
@@ -38,9 +40,9 @@ def accelerations(engine: Engine, groupings: Sequence[Grouping], long: pl.DataFr
     return _of_long(parts, long)
 
 
-def accelerations_of_means(
+def skewness_of_means(
     samples: Samples, metrics: Sequence[Metric], groupings: Sequence[Grouping], long: pl.DataFrame
-) -> Floats:
+) -> Skewness:
     """The same of means of a value per sample, which may be missing."""
     parts = []
     for i, grouping in enumerate(groupings):
@@ -77,16 +79,13 @@ def _influences(engine: Engine, grouping: Grouping, rows: CellRows) -> Iterator[
 
 def _of_cells(rows: CellRows, grouping: int, metric: str, t: int | None, influence: Floats) -> pl.DataFrame:
     u = rows.per_unit(influence)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        acceleration = rows.over_units(u**3) / (6.0 * rows.over_units(u**2) ** 1.5)
-    table = {"grouping": grouping, "cell": rows.numbers, "metric": metric, "t": t, "acceleration": acceleration}
+    sums = {"cubes": rows.over_units(u**3), "squares": rows.over_units(u**2)}
+    table = {"grouping": grouping, "cell": rows.numbers, "metric": metric, "t": t, **sums}
     return pl.DataFrame(table, schema_overrides=_SCHEMA)
 
 
-def _of_long(parts: Sequence[pl.DataFrame], long: pl.DataFrame) -> Floats:
+def _of_long(parts: Sequence[pl.DataFrame], long: pl.DataFrame) -> Skewness:
     known = pl.concat([pl.DataFrame(schema=_SCHEMA), *parts])
-    place = ["grouping", "cell", "metric", "t"]
-    rows = long.select(pl.col(c).cast(_SCHEMA[c]) for c in place)
-    found = rows.join(known, on=place, how="left", nulls_equal=True, maintain_order="left")
-    acceleration: Floats = found["acceleration"].fill_null(np.nan).to_numpy()
-    return acceleration
+    rows = long.select(pl.col(c).cast(dtype) for c, dtype in _PLACE.items())
+    found = rows.join(known, on=list(_PLACE), how="left", nulls_equal=True, maintain_order="left")
+    return Skewness(*(found[name].fill_null(np.nan).to_numpy() for name in Skewness._fields))

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from fmfair.bootstrap.acceleration import accelerations
+from fmfair.bootstrap.acceleration import skewness
 from fmfair.bootstrap.cells import cells_of
 from fmfair.bootstrap.drawing import Weights, draws_of
 from fmfair.bootstrap.orders import Found
@@ -74,7 +74,7 @@ def resample(
         {row: drawn for metric in resampler.debiased for row, drawn in beside[CHANCE + metric].items()}
         if engine.samples.clustered
         else {},
-        accelerations(engine, groupings, long) if bootstrap.method == "bca" else None,
+        skewness(engine, groupings, long) if bootstrap.method == "bca" else None,
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from fmfair.bootstrap.acceleration import accelerations_of_means
+from fmfair.bootstrap.acceleration import skewness_of_means
 from fmfair.bootstrap.bin_sums import make_parts, make_slots
 from fmfair.bootstrap.cells import cells_of
 from fmfair.bootstrap.drawing import Weights, draws_of, portions
@@ -68,5 +68,5 @@ def resample_means(
             first += len(some)
 
     draws.run(bootstrap.count, draw)
-    acceleration = accelerations_of_means(samples, metrics, groupings, long) if bootstrap.method == "bca" else None
-    return Replicates(values, clustered=samples.clustered, acceleration=acceleration)
+    skewness = skewness_of_means(samples, metrics, groupings, long) if bootstrap.method == "bca" else None
+    return Replicates(values, clustered=samples.clustered, skewness=skewness)

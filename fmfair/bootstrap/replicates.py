@@ -4,18 +4,43 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from fmfair.statistics.bootstrap_limits import BootstrapInterval, percentile
+from fmfair.statistics.bootstrap_limits import BootstrapInterval, percentile, percentile_p
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Positions: TypeAlias = npt.NDArray[np.intp]
 
 # Values kept in memory; more are kept in a temporary file.
 IN_MEMORY = 2**27
+
+
+class Skewness(NamedTuple):
+    """Sums over the influences of the units behind every row of the long table; NaN where these are not known."""
+
+    cubes: Floats
+    squares: Floats
+
+    def acceleration(self, rows: npt.ArrayLike) -> Floats:
+        """`sum u^3 / (6 (sum u^2)^1.5)`: how fast the spread of a value changes with the value."""
+        at = np.asarray(rows, dtype=np.intp)
+        return _acceleration(self.cubes[at], self.squares[at])
+
+    def of_differences(self, a: npt.ArrayLike, b: npt.ArrayLike, times: npt.ArrayLike = 1.0) -> Floats:
+        """That of rows of the long table less a multiple of others, as if no unit were behind both."""
+        first, second = (np.asarray(rows, dtype=np.intp) for rows in (a, b))
+        factor = np.asarray(times, dtype=np.float64)
+        return _acceleration(
+            self.cubes[first] - factor**3 * self.cubes[second], self.squares[first] + factor**2 * self.squares[second]
+        )
+
+
+def _acceleration(cubes: Floats, squares: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(cubes / (6.0 * squares**1.5))
 
 
 @dataclass(frozen=True)
@@ -27,19 +52,23 @@ class Replicates:
         debiased: The error of calibration without its bias, by the row of the long table.
         clustered: Whether whole patients were drawn.
         chance: The error of calibration that chance alone shows in each replicate, by the row of the long table.
-        acceleration: Of every row of the long table, where the method is BCa; NaN where it is not known.
+        skewness: Where the method is BCa.
     """
 
     values: Floats
     debiased: dict[int, Floats] = field(default_factory=dict)
     clustered: bool = False
     chance: dict[int, Floats] = field(default_factory=dict)
-    acceleration: Floats | None = None
+    skewness: Skewness | None = None
 
     @property
     def unit(self) -> str:
         """What was drawn as a whole."""
         return "patient" if self.clustered else "row"
+
+    def named(self, method: str) -> str:
+        """The name of a method with what was drawn, and how often."""
+        return f"{self.unit} bootstrap, {method}, {self.count} replicates"
 
     @property
     def count(self) -> int:
@@ -51,7 +80,7 @@ class Replicates:
 
         NaN where it is not known: without patients a test that needs no replicates is at hand.
         """
-        if value is None or row not in self.chance:
+        if value is None or np.isnan(value) or row not in self.chance:
             return np.nan
         chance = self.chance[row][~np.isnan(self.chance[row])]
         return float((1 + (chance >= value - 1e-12).sum()) / (len(chance) + 1))
@@ -97,7 +126,7 @@ class Replicates:
         """
         difference = self.differences(a, b)
         interval = percentile(difference.T, level)
-        return interval, difference_p(difference)
+        return interval, percentile_p(difference.T)
 
     def extremes(self, rows: npt.ArrayLike, family: npt.ArrayLike) -> tuple[Floats, Floats]:
         """The smallest and the largest value of each family of rows in every replicate; NaN where none is defined.
@@ -110,22 +139,6 @@ class Replicates:
         start = np.searchsorted(number, np.arange(int(number.max(initial=-1)) + 1))
         values = self.values[np.asarray(rows, dtype=np.intp)]
         return np.fmin.reduceat(values, start, axis=0), np.fmax.reduceat(values, start, axis=0)
-
-
-def difference_p(differences: Floats) -> Floats:
-    """The two-sided p value of no difference, from signed differences in replicates (the last axis).
-
-    Examples:
-        >>> difference_p(np.array([[0.1, 0.2, 0.3], [-0.1, 0.0, 0.2]])).tolist()
-        [0.5, 1.0]
-    """
-    known = ~np.isnan(differences)
-    valid = known.sum(axis=-1)
-    below = (known & (differences <= 0)).sum(axis=-1)
-    above = (known & (differences >= 0)).sum(axis=-1)
-    p = np.minimum(2.0 * np.minimum(1 + below, 1 + above) / (valid + 1), 1.0)
-    usable = (valid > 0) & (differences.shape[-1] - valid <= 0.05 * differences.shape[-1])
-    return np.where(usable, p, np.nan)
 
 
 def empty_values(rows: int, replicates: int) -> Floats:

@@ -12,13 +12,13 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from fmfair.bootstrap.replicates import Replicates, difference_p
+from fmfair.bootstrap.replicates import Replicates
 from fmfair.comparison.differences import FEW, ROUGH, TUNED, UNUSABLE
 from fmfair.comparison.layout import Layout
 from fmfair.comparison.measuring import Influence
 from fmfair.comparison.pairs import Pairs
 from fmfair.intervals import NO_CLOSED_FORM, Dependence
-from fmfair.statistics.bootstrap_limits import percentile
+from fmfair.statistics.bootstrap_limits import percentile, percentile_p
 from fmfair.statistics.differences import delong_paired
 from fmfair.statistics.interval import BoolArray, FloatArray
 from fmfair.units import Positions
@@ -162,7 +162,7 @@ def _resampled(
         gap.append(values.max(axis=0) - values.min(axis=0))
     difference = gap[1] - gap[0]
     interval = percentile(difference, level)
-    p = float(difference_p(difference)) if not np.isnan(interval.low) else np.nan
+    p = float(percentile_p(difference)) if not np.isnan(interval.low) else np.nan
     return float(interval.low), float(interval.high), p
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from fmfair.statistics.interval import FloatArray, Interval, floats, where_defined
@@ -127,7 +127,7 @@ def calibration_p(bins: ScoreBins, cells: int, *, seed: int, draws: int = 2000) 
 
 
 def debiased_ece_interval(
-    debiased: FloatArray, standard_deviation: FloatArray, p: FloatArray, level: float = 0.95
+    debiased: FloatArray, standard_deviation: FloatArray, p: FloatArray, level: ArrayLike = 0.95
 ) -> Interval:
     """`debiased -+ z sd` cut to [0, 1], from 0 where the test of calibration finds nothing at this level.
 
@@ -135,7 +135,7 @@ def debiased_ece_interval(
         debiased: From `debiased_ece`.
         standard_deviation: Of its bootstrap replicates.
         p: From `calibration_p`.
-        level: Of confidence, from 0 to 1.
+        level: Of confidence, from 0 to 1; one for all or one for each.
 
     Returns:
         NaN where the standard deviation is 0 or undefined.
@@ -146,7 +146,7 @@ def debiased_ece_interval(
     """
     value, deviation, p_ = floats(debiased, standard_deviation, p)
     reach = normal_critical(level) * deviation
-    low = np.where(p_ >= 1 - level, 0.0, np.maximum(value - reach, 0.0))
+    low = np.where(p_ >= 1 - np.asarray(level), 0.0, np.maximum(value - reach, 0.0))
     return where_defined((deviation > 0) & ~np.isnan(p_), low, np.minimum(value + reach, 1.0))
 
 

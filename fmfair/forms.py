@@ -1,0 +1,136 @@
+"""Forms: where limits and tests of differences between groups come from. These are closed; a bootstrap has others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fmfair.group_tests import GroupTest, group_test
+from fmfair.intervals import Dependence, Limits, Values, limits
+from fmfair.metrics.metric import Metric
+from fmfair.statistics.interval import FloatArray, Interval
+from fmfair.statistics.mover import mover_difference, mover_ratio
+from fmfair.statistics.simultaneous import gap_interval, simultaneous_level
+
+Texts = NDArray[np.object_]
+
+NO_INTERVAL = "a group has no interval"
+NO_INTERVAL_OF_PAIR = "one of the groups has no interval"
+SPARSE = "expected counts below 5, for which the test is only roughly right"
+
+
+class Differences(NamedTuple):
+    """Of pairs of groups: limits of the difference and of the ratio, the test, and what makes either doubtful."""
+
+    difference: Interval
+    ratio: Interval
+    method: NDArray[np.str_] | Texts
+    p: FloatArray
+    p_method: NDArray[np.str_] | Texts
+    note: Texts
+
+
+class Gaps(NamedTuple):
+    """Of comparisons of two groups or more: limits of the largest difference, the test, and what makes either doubtful.
+
+    `apart` says whether the test is another one than whether the interval holds 0.
+    """
+
+    limits: Interval
+    method: NDArray[np.str_] | Texts
+    tested: GroupTest
+    note: Texts
+    apart: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Forms:
+    """Closed forms.
+
+    Attributes:
+        dependence: What keeps rows from counting alike.
+    """
+
+    dependence: Dependence
+
+    def has(self, metric: Metric) -> bool:
+        """Whether there is a form for the metric."""
+        return metric.interval is not None
+
+    def limits(self, values: Values, metric: Metric, level: ArrayLike) -> Limits:
+        """The limits of values of one metric, at one level or at one for each."""
+        return limits(values, metric, level, self.dependence)
+
+    def tested(self, values: Values, metric: Metric, family: NDArray[np.intp], count: int) -> GroupTest:
+        """The test that any group of a comparison differs."""
+        return group_test(values, metric, family, count, self.dependence)
+
+    def differences(self, first: Values, second: Values, metric: Metric, level: float) -> Differences:
+        """Two values each: the first less, and over, the second."""
+        value, other = first["value"], second["value"]
+        low, high, method = self.limits(first, metric, level)
+        other_low, other_high, _ = self.limits(second, metric, level)
+        both = value, low, high, other, other_low, other_high
+        count = len(first)
+        tested = self.tested(first.beside(second), metric, np.tile(np.arange(count), 2), count)
+        nothing = np.full(count, np.nan)
+        difference = mover_difference(*both)
+        note = np.where(tested.sparse & ~np.isnan(tested.p), SPARSE, "").astype(object)
+        return Differences(
+            difference,
+            mover_ratio(*both) if has_ratio(metric) else Interval(nothing, nothing),
+            np.array([f"MOVER, {name}" for name in method]),
+            tested.p,
+            tested.method,
+            np.where(np.isnan(difference.low), NO_INTERVAL_OF_PAIR, note),
+        )
+
+    def gaps(self, values: Values, metric: Metric, family: NDArray[np.intp], count: int, level: float) -> Gaps:
+        """The largest difference of each comparison, from simultaneous intervals of all its pairs.
+
+        Args:
+            values: A value per group.
+            metric: Their metric.
+            family: The comparison of each group.
+            count: How many comparisons there are.
+            level: At which all pairs hold.
+        """
+        pairwise = simultaneous_level(np.bincount(family, minlength=count), level)
+        low, high, method = self.limits(values, metric, pairwise[family])
+        gap = gap_interval(values["value"], low, high, family, widest(metric), count)
+        whole = all_known(low, family, count)
+        tested = self.tested(values, metric, family, count)
+        return Gaps(
+            Interval(*(np.where(whole, limit, np.nan) for limit in gap)),
+            np.array([f"simultaneous, {name}" for name in first_of(method, family, count)]),
+            tested,
+            np.where(~whole, NO_INTERVAL, np.where(tested.sparse, SPARSE, "")).astype(object),
+            np.full(count, True),
+        )
+
+
+def has_ratio(metric: Metric) -> bool:
+    """Whether one value over another means something."""
+    return metric.low is not None and metric.low >= 0
+
+
+def widest(metric: Metric) -> float:
+    """The largest difference that two values of a metric can have."""
+    return np.inf if metric.low is None or metric.high is None else metric.high - metric.low
+
+
+def all_known(limit: FloatArray, family: NDArray[np.intp], count: int) -> NDArray[np.bool_]:
+    """The comparisons all of whose groups have a limit: the one without might be the worst or the best."""
+    unknown = np.bincount(family, ~np.isfinite(limit), minlength=count)
+    return np.asarray(unknown == 0)
+
+
+def first_of(names: NDArray[np.str_], family: NDArray[np.intp], count: int) -> NDArray[np.str_]:
+    """The longest of the names in each comparison: the form that says most of what was done."""
+    found = np.full(count, "", dtype=object)
+    for name in sorted(set(names.tolist()), key=len):
+        found[np.unique(family[names == name])] = name
+    return found.astype(str)
