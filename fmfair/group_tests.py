@@ -97,7 +97,7 @@ def _auc(v: Values, _: Metric, family: Families, count: int, dependence: Depende
 
 
 def _proportion(v: Values, _: Metric, family: Families, count: int, dependence: Dependence) -> GroupTest:
-    size = v["denominator"] if dependence.rows_count_alike else effective(v, v["denominator"])
+    size = v["denominator"] if dependence.rows_count_alike else effective(v, dependence)
     successes = v["value"] * size
     patients = v["units"] if dependence.clustered else None
     tested = chi_square(successes, size, family, patients=patients, n_families=count)

@@ -31,6 +31,8 @@ LONG_ROW = "long_row"
 RESAMPLED = (LONG_ROW, "ci_low", "ci_high")
 
 NO_CLOSED_FORM = "no closed form; a bootstrap gives it"
+NO_FORM = "its bias is not known, and a resample adds it once more; no interval"
+_NEITHER = "no closed form, nor p value of patients; a bootstrap gives both"
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,9 @@ def _proportion(v: Values, _: Metric, level: ArrayLike, dependence: Dependence) 
     if dependence.rows_count_alike:
         successes = np.round(v["value"] * v["denominator"])
         return _with_method(wilson(successes, v["denominator"], quantile=normal_critical(level)), "Wilson")
-    found = wilson_clustered(v["value"], effective(v, dependence), v["units"] if dependence.clustered else np.inf, level)
+    found = wilson_clustered(
+        v["value"], effective(v, dependence), v["units"] if dependence.clustered else np.inf, level
+    )
     return _with_method(found, "Wilson, effective size")
 
 
@@ -161,8 +165,8 @@ def _ratio(v: Values, _: Metric, level: ArrayLike, dependence: Dependence) -> Li
 def effective(v: Values, dependence: Dependence) -> FloatArray:
     """The number of independent rows that a rate is as sure as.
 
-    Of patients at most as many as there are rows. With weights at most `(sum w)^2 / sum w^2`, and all rows where weights
-    are equal: a variance that chance made small would give intervals that are too short.
+    Of patients at most as many as there are rows. With weights at most `(sum w)^2 / sum w^2`, which is all rows where
+    they are equal: a variance that chance made small would give intervals that are too short.
     """
     if dependence.clustered:
         return effective_size(v["value"], v["variance"], v["denominator"], v["same"], weight=v["same"])
@@ -223,7 +227,9 @@ def _notes(v: Values, metric: Metric, dependence: Dependence) -> NDArray[np.obje
     if metric.family == "count":
         return np.full(len(v), "", dtype=object)
     if metric.interval is None:
-        return np.where(np.isnan(v["value"]), "", NO_CLOSED_FORM).astype(object)
+        of_patients = dependence.clustered and metric.parameters.kind == "ece"
+        note = NO_FORM if metric.is_biased else _NEITHER if of_patients else NO_CLOSED_FORM
+        return np.where(np.isnan(v["value"]), "", note).astype(object)
     one = f"one {dependence.unit} only"
     few = f"few {dependence.unit}s"
     with np.errstate(invalid="ignore"):

@@ -19,7 +19,9 @@ from fmfair.metrics.metric import IntervalKind, Metric
 from fmfair.moments import rate_spread
 from fmfair.units import CellRows, Floats, corrected
 
-# What is known of a value's spread. `same` is the effective number of units of a rate if those of a patient are copies;
+# What is known of a value's spread. `pos_units` and `neg_units` are the positives and negatives, or the patients that
+# have any; with weights as many of equal weight as count the same. `same` is the effective number of units of a rate if
+# those of a patient are copies;
 # of the error of calibration it is what chance alone would show, the value less that, and how likely chance is.
 FACTS = (
     *("variance", "units", "pos_variance", "neg_variance", "pos_units", "neg_units", "same"),
@@ -130,9 +132,11 @@ def _precision_facts(m: pl.Expr, n: pl.Expr) -> dict[str, pl.Expr]:
 
 def _from_rows(kinds: Mapping[IntervalKind, str], blocks: Blocks, rows: CellRows, frame: pl.DataFrame) -> pl.DataFrame:
     """From the influence of each row, which a weight scales and a patient adds up."""
-    y = rows.of(frame["y"]).astype(np.float64)
+    y, weight = rows.of(frame["y"]).astype(np.float64), weights_of(rows, frame)
     influences = ranking_influences(kinds, blocks, rows, frame)
     units, i_pos, i_neg = counted_units(rows, y)
+    if rows.unit is None:
+        i_pos, i_neg = (_effective(rows, weight * inside) for inside in (y, 1 - y))
     facts: dict[str, Floats] = {}
     if "auc" in kinds:
         found = {
@@ -149,6 +153,12 @@ def _from_rows(kinds: Mapping[IntervalKind, str], blocks: Blocks, rows: CellRows
         facts[f"{name}:units"] = units
         facts[f"{name}:pos_units"] = i_pos
     return _listed(pl.DataFrame({"cell": rows.numbers, **facts}), kinds.values())
+
+
+def _effective(rows: CellRows, weight: Floats) -> Floats:
+    """As how many rows of equal weight the rows count: (sum w)^2 / sum w^2, 0 where there are none."""
+    squares = rows.sums(weight**2)
+    return rows.sums(weight) ** 2 / np.where(squares > 0, squares, 1.0)
 
 
 def _of_classes(rows: CellRows, y: Floats, influence: Floats) -> dict[str, Floats]:

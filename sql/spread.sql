@@ -4,7 +4,9 @@
 -- Reads the values that ranking.sql has put in `ranked`. Makes `varied(cell, position, variance,
 -- units, pos_variance, neg_variance, pos_units, neg_units)`, a row for cells with rows and the
 -- requested metrics of this file, for the cells of the variable groupings, a list, or of all where
--- that is NULL. NULL where there is no variance, as of a single unit.
+-- that is NULL. NULL where there is no variance, as of a single unit. pos_units and neg_units are
+-- the positives and negatives, or the patients that have any; with weights as many of equal weight
+-- as count the same, (sum of w)^2 / sum of w^2.
 --
 -- Definitions. The influence u of a row is the derivative of the value by the row's weight w. Those
 -- of a unit (units.sql) add up, and the variance is C / (C - 1) times the sum of the squares of C
@@ -27,6 +29,14 @@
 --   PARTITION BY takes twice the time. Whole steps add up exactly, and the rests are too small to
 --   lose digits that count, so that the cells before cost a cell nothing. 0 stays 0.
 -- - The estimate for several rows of a patient can be negative; then it is that of one C / (C - 1).
+
+-- Patients, or as many rows of equal weight as count the same.
+CREATE OR REPLACE TEMP MACRO effective_units(patients, weight, squares) AS
+    CASE
+        WHEN getvariable('clustered') THEN patients
+        WHEN squares > 0 THEN weight ** 2 / squares
+        ELSE 0
+    END;
 
 CREATE OR REPLACE TEMP TABLE varied AS
 WITH asked AS (
@@ -191,6 +201,7 @@ influences AS (
         c.cell,
         s.unit,
         s.y,
+        s.weight,
         CASE WHEN s.y = 1 THEN s.weight * h.of_pos / c.m ELSE 0 END AS of_pos,
         CASE WHEN s.y = 0 THEN s.weight * h.of_neg / c.n ELSE 0 END AS of_neg,
         s.weight * CASE WHEN s.y = 1 THEN h.gained ELSE 0 - h.lost END / c.m AS average,
@@ -209,6 +220,8 @@ unit_sums AS (
         cell,
         sum(y) AS n_pos,
         sum(1 - y) AS n_neg,
+        NULL AS pos_weight_squares,
+        NULL AS neg_weight_squares,
         sum(of_pos) AS of_pos,
         sum(of_neg) AS of_neg,
         sum(of_pos ** 2) AS pos_squares,
@@ -224,6 +237,8 @@ unit_sums AS (
         cell,
         y AS n_pos,
         1 - y AS n_neg,
+        y * weight ** 2 AS pos_weight_squares,
+        (1 - y) * weight ** 2 AS neg_weight_squares,
         of_pos,
         of_neg,
         of_pos ** 2 AS pos_squares,
@@ -243,6 +258,8 @@ cell_sums AS (
         count(*)::DOUBLE AS units,
         (count(*) FILTER (WHERE n_pos > 0))::DOUBLE AS pos_units,
         (count(*) FILTER (WHERE n_neg > 0))::DOUBLE AS neg_units,
+        fsum(pos_weight_squares) AS pos_weight_squares,
+        fsum(neg_weight_squares) AS neg_weight_squares,
         fsum(pos_squares) AS pos_squares,
         fsum(neg_squares) AS neg_squares,
         fsum(of_pos ** 2) AS of_pos,
@@ -258,12 +275,15 @@ cell_sums AS (
 
 by_units AS (
     SELECT
-        *,
-        corrected(units) AS factor,
-        corrected(pos_units) * of_pos
-        + corrected(neg_units) * of_neg
-        + 2 * corrected(units) * of_both AS of_auc
-    FROM cell_sums
+        s.*,
+        corrected(s.units) AS factor,
+        corrected(s.pos_units) * s.of_pos
+        + corrected(s.neg_units) * s.of_neg
+        + 2 * corrected(s.units) * s.of_both AS of_auc,
+        effective_units(s.pos_units, c.m, s.pos_weight_squares) AS pos_effective,
+        effective_units(s.neg_units, c.n, s.neg_weight_squares) AS neg_effective
+    FROM cell_sums AS s
+    INNER JOIN centres AS c ON s.cell = c.cell
 ),
 
 facts AS (
@@ -313,8 +333,8 @@ facts AS (
         units,
         CASE WHEN k.kind = 'auc' THEN corrected(m) * pos_squares END AS pos_variance,
         CASE WHEN k.kind = 'auc' THEN corrected(n) * neg_squares END AS neg_variance,
-        CASE WHEN k.kind IN ('auc', 'average_precision') THEN pos_units END AS pos_units,
-        CASE WHEN k.kind = 'auc' THEN neg_units END AS neg_units
+        CASE WHEN k.kind IN ('auc', 'average_precision') THEN pos_effective END AS pos_units,
+        CASE WHEN k.kind = 'auc' THEN neg_effective END AS neg_units
     FROM by_units
     CROSS JOIN (VALUES ('auc'), ('average_precision'), ('bce'), ('brier')) AS k (kind)
 )

@@ -8,10 +8,12 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 from statistics_data import GROUP, PATIENT, S1, W, Y
 
 import fmfair
 from fmfair.metrics.registry import REGISTRY
+from fmfair.statistics.proportions import wilson
 
 T = pl.DataFrame({"y": Y, "s1": S1, "group": list(GROUP), "patient": PATIENT, "w": W})
 
@@ -97,6 +99,44 @@ def test_what_cannot_be_asked_of_the_form_of_an_auc() -> None:
         values(T, y_true="y", y_score="s1", attributes="group", auc_interval="Wald")
     with pytest.raises(fmfair.FmfairError, match="which ci=None leaves out"):
         fmfair.evaluate(T, y_true="y", y_score="s1", attributes="group", by=[], auc_interval="wald", ci=None)
+
+
+EQUAL = ["auc", "average_precision", "tpr", "tnr", "ppv", "accuracy", "selection_rate", "f1", "brier", "bce"]
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("cluster", [None, "patient"])
+@pytest.mark.parametrize("weight", [0.37, 3.0])
+def test_equal_weights_change_nothing(engine: str, cluster: str | None, weight: float) -> None:
+    one = T[:1].with_columns(group=pl.lit("one"))
+    sure = T[:3].with_columns(y=pl.Series([0, 1, 1]), s1=pl.Series([0.1, 0.8, 0.9]), group=pl.lit("sure"))
+    frame = pl.concat([T, one, sure])
+    given: dict[str, Any] = {"y_true": "y", "y_score": "s1", "attributes": "group", "by": [], "metrics": EQUAL}
+    plain = fmfair.evaluate(frame.drop("w"), **given, cluster=cluster, engine=engine)
+    equal = frame.with_columns(w=pl.lit(weight))
+    weighted = fmfair.evaluate(equal, **given, cluster=cluster, engine=engine, weight="w")
+    numbers = ["ci_low", "ci_high", "p_value"]
+    for name in ("groups", "overall", "gaps"):
+        found, expected = (report.to_frame(name).select(numbers) for report in (weighted, plain))
+        assert_frame_equal(found, expected, rel_tol=1e-12, abs_tol=1e-12)
+    assert_frame_equal(weighted.pairs.select(numbers), plain.pairs.select(numbers), rel_tol=1e-12, abs_tol=1e-12)
+    assert plain.groups["ci_low"].count() > 30
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_weights_count_as_the_rows_of_equal_weight_that_say_as_much(engine: str) -> None:
+    many = pl.concat([T] * 8).with_columns(w=pl.when(pl.int_range(pl.len()) < 15).then(100.0).otherwise(1.0))
+    columns: dict[str, Any] = {"y_true": "y", "y_score": "s1", "attributes": "group", "metrics": ["auc", "tpr"]}
+    weighted = values(many, **columns, weight="w", engine=engine)
+    of_positives = many.filter(pl.col("y") == 1)["w"].to_list()
+    assert len(of_positives) == 120
+    size = sum(of_positives) ** 2 / sum(w * w for w in of_positives)
+    assert size < 12
+    assert weighted["auc", "all"]["ci_method"] == "DeLong, logit t and Newcombe 5"
+    # At most as sure as Wilson's interval of so many rows.
+    tpr = weighted["tpr", "all"]
+    low, high = wilson(tpr["value"] * size, size, quantile=1.959963984540054)
+    assert tpr["ci_high"] - tpr["ci_low"] >= float(high - low) - 1e-12
 
 
 def test_marks_count_what_carries_the_value(of_rows: Any) -> None:

@@ -157,6 +157,10 @@ def test_worked_values_of_patients_and_weights(monkeypatch: pytest.MonkeyPatch) 
     assert found["accuracy", "C"]["variance"] == pytest.approx(0.0138666666667, abs=1e-13)
     found = facts(T, monkeypatch, y_true="y", y_score="s1", attributes="group", weight="w")
     assert found["auc", "all"]["variance"] == pytest.approx(0.00463344329997, abs=1e-13)
+    for label, units in ((1, "pos_units"), (0, "neg_units")):
+        weights = [w for w, y in zip(W, Y, strict=True) if y == label]
+        effective = sum(weights) ** 2 / sum(w * w for w in weights)
+        assert found["auc", "all"][units] == pytest.approx(effective, abs=1e-12)
 
 
 def test_scores_that_are_all_equal_have_no_variance(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,14 +81,6 @@ def test_the_default_is_the_logit_interval_from_50_in_the_smaller_class() -> Non
     np.testing.assert_array_equal(high[[0, 2]], logit.high[[0, 2]])
 
 
-def test_effective_counts_decide_what_is_small_and_the_width_of_newcombe() -> None:
-    plain = auc_default(0.7, 1e-5, 1e-5, 500, 500)
-    weighted = auc_default(0.7, 1e-5, 1e-5, 500, 500, effective=(20.0, 300.0))
-
-    assert [int(plain.method), int(weighted.method)] == [AucMethod.LOGIT_T, AucMethod.UNION]
-    assert (weighted.low, weighted.high) == auc_newcombe5(0.7, 20, 300)
-
-
 def test_hanley_and_mcneils_ratings_of_ct_scans() -> None:
     normal, abnormal = [33, 6, 6, 11, 2], [3, 2, 2, 11, 33]
     scores = [k for counts in (normal, abnormal) for k, n in enumerate(counts) for _ in range(n)]

@@ -48,8 +48,6 @@ def auc_default(
     m: ArrayLike,
     n: ArrayLike,
     level: ArrayLike = 0.95,
-    *,
-    effective: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> AucInterval:
     """The interval of an AUC of independent rows.
 
@@ -60,11 +58,9 @@ def auc_default(
         auc: From 0 to 1.
         pos_variance: What the positives add to DeLong's variance, S10 / m.
         neg_variance: What the negatives add, S01 / n.
-        m: Number of positives.
-        n: Number of negatives.
+        m: Number of positives; with weights (sum w)² / sum w².
+        n: Number of negatives, likewise.
         level: Of confidence, from 0 to 1.
-        effective: With weights: (sum w)² / sum w² of the positives and of the negatives, which count in place of m
-            and n for what is small and in Newcombe's method.
 
     Examples:
         >>> low, high, method = auc_default([0.94, 1.0], [0.0016, 0.0], [0.0036, 0.0], 5, 5)
@@ -72,8 +68,7 @@ def auc_default(
         [0.4318   0.642703] [0.996913 1.      ] ['UNION', 'NEWCOMBE5']
     """
     logit = auc_logit_t(auc, pos_variance, neg_variance, m, n, level)
-    pos, neg = (m, n) if effective is None else effective
-    return _united(logit, auc_newcombe5(auc, pos, neg, level), np.minimum(*floats(pos, neg)))
+    return _united(logit, auc_newcombe5(auc, m, n, level), np.minimum(*floats(m, n)))
 
 
 def auc_clustered(
