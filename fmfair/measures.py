@@ -6,7 +6,7 @@ a sort, and Newton steps where asked for. What follows is arithmetic on counts, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -198,38 +198,32 @@ class Engine:
 
     def _all_binned(self, groupings: Sequence[Grouping]) -> list[pl.DataFrame]:
         """`_binned` of each; what divides less is added up from the sums of what divides more."""
-        self._tables = tables = dict[tuple[int, Grouping], pl.DataFrame]()
-        finest_first = sorted(groupings, key=lambda g: -len(g.parts))
-        found = {grouping: self._binned(grouping, tables) for grouping in finest_first}
-        return [found[grouping] for grouping in groupings]
+        self._tables = dict[tuple[int, Grouping], pl.DataFrame]()
+        with ThreadPoolExecutor(min(MAX_AT_ONCE, pl.thread_pool_size())) as pool:
+            for parts in sorted({len(g.parts) for g in groupings}, reverse=True):
+                # of those with as many parts none is added up from another
+                needed = [(n_bins, g) for n_bins in self._bins for g in groupings if len(g.parts) == parts]
+                made = list(pool.map(lambda key: self._bin_table(*key), needed))
+                self._tables.update(zip(needed, made, strict=True))
+            return list(pool.map(self._binned, groupings))
 
-    def _bin_table(
-        self, grouping: Grouping, n_bins: int, tables: Mapping[tuple[int, Grouping], pl.DataFrame]
-    ) -> pl.DataFrame:
+    def _bin_table(self, n_bins: int, grouping: Grouping) -> pl.DataFrame:
         """Sums per cell and bin, from the fewest of the sums that are at hand."""
         rows, cells = self._bins[n_bins], self._cells(grouping)
         if "bin" not in rows.columns:  # bins depend on the cell
             return bin_table(rows, cells, n_bins)
-        for (bins, finer), table in tables.items():
+        for (bins, finer), table in self._tables.items():
             fewer = bins == n_bins and table.height < rows.height
             if fewer and grouping.is_within(finer, self.samples.incomplete):
                 rows = table.with_row_index("profile")
                 cells = rows.select(finer.codes()).select(grouping.cell()).to_series()
         return bin_table(rows, cells, n_bins)
 
-    def _binned(
-        self, grouping: Grouping, tables: MutableMapping[tuple[int, Grouping], pl.DataFrame] | None = None
-    ) -> pl.DataFrame:
-        """The counts of every cell, and the metrics that are sums over score bins.
-
-        Args:
-            grouping: How the samples are divided.
-            tables: Sums per cell and bin that are at hand, by number of bins and grouping; those found are added.
-        """
+    def _binned(self, grouping: Grouping) -> pl.DataFrame:
+        """The counts of every cell, and the metrics that are sums over score bins."""
         found: pl.DataFrame | None = None
-        tables = {} if tables is None else tables
         for n_bins in self._bins:
-            table = tables[n_bins, grouping] = self._bin_table(grouping, n_bins, tables)
+            table = self._tables[n_bins, grouping]
             aggregates = [m.aggregate().alias(m.name) for m in self._calibrated if m.n_bins == n_bins and m.aggregate]
             counts = [pl.col("n", "n_pos", "weight").sum()] if found is None else []
             sums = [pl.col("sum_p").sum()] if found is None and "sum_p" in table.columns else []

@@ -94,8 +94,9 @@ def with_grouping(table: pl.DataFrame, facts: Facts) -> tuple[pl.DataFrame, list
     )
     of_attributes = _parts_of("attribute", width)
     numbers = _groupings(facts, width)
-    numbered = split.join(numbers, on=of_attributes, nulls_equal=True, maintain_order="left")
-    return numbered, _parts_of("group", width)
+    # Only the texts are looked up: a join would make every other column anew.
+    number = split.select(of_attributes).join(numbers, on=of_attributes, nulls_equal=True, maintain_order="left")
+    return split.with_columns(number["\0grouping"]), _parts_of("group", width)
 
 
 def _parts_of(what: str, width: int) -> list[str]:
