@@ -19,12 +19,11 @@ def chest_xrays() -> fmfair.Report:
         labels={
             "pneumothorax": ("expert_pneumothorax", "nlp_pneumothorax"),
             "nodule or mass": ("expert_nodule_or_mass", "nlp_nodule_or_mass"),
-            "narrow opacity": ("expert_airspace_opacity", "nlp_opacity_narrow"),
-            "wide opacity": ("expert_airspace_opacity", "nlp_opacity_wide"),
+            "opacity": ("expert_airspace_opacity", "nlp_opacity_wide"),
         },
         attributes=["sex", "age", "view"],
         bins={"age": [40, 60]},
-        intersections="all",
+        intersections=2,
         metrics=["accuracy", "tpr", "tnr", "fpr", "ppv", "npv", "f1"],
         cluster="patient",
         ci=0.95,
@@ -41,6 +40,8 @@ def prostate_cancer() -> fmfair.Report:
         score_type="rank",
         missing_scores="drop",
         ci=0.95,
+        reference={"AA": "0"},
+        margins={"auc": 0.1},
     )
 
 

@@ -8,9 +8,11 @@ from math import prod
 from typing import Any
 
 from fmfair.columns import ROLE_NAMES
+from fmfair.errors import FmfairError
 from fmfair.export import Frames
 from fmfair.gap_table import gap_table
 from fmfair.group_table import group_table
+from fmfair.pair_table import pair_table
 from fmfair.render import Digest, Table, visible
 from fmfair.shown import (
     ABOUT,
@@ -18,6 +20,7 @@ from fmfair.shown import (
     THRESHOLD,
     UNDEFINED,
     Shown,
+    compared_metrics,
     header_and_rows,
     key_columns,
     names,
@@ -29,6 +32,7 @@ from fmfair.shown_certainty import certainty_remarks
 from fmfair.summary import GAP_COLUMNS, OVERALL_COLUMNS
 
 MAX_NOTES = 20
+ALL_METRICS = 1000
 _MAX_ATTRIBUTES = 6
 
 # How to read the columns of the summary; those that end in -gap are spoken of together.
@@ -48,13 +52,42 @@ _METRIC_OF: Mapping[str, str] = {
 def digest(frames: Frames, notes: Sequence[str], metadata: Mapping[str, Any]) -> Digest:
     """The title, the largest gaps, the summary, the main metrics of every group, and the notes."""
     shown = shown_of(frames, metadata)
-    tables = [table for table in (gap_table(shown), _summary(shown), group_table(shown)) if table]
+    pairs = _pairs(shown, metadata)
+    tables = [table for table in (gap_table(shown), pairs, _summary(shown), group_table(shown)) if table]
     said = [*certainty_remarks(shown, metadata), *([_thresholds(shown)] if shown.others else [])]
+    if pairs is None and shown.pairs.height and (shown.gaps["n_groups"] > 2).any():
+        said.append("which two groups differ: report.to_text('pairs'), fmfair score --format pairs")
     tables[0] = replace(tables[0], remarks=(*tables[0].remarks, *said))
     listed = [visible(note) for note in notes[:MAX_NOTES]]
     if len(notes) > MAX_NOTES:
         listed.append(f"{len(notes) - MAX_NOTES:,} more in report.notes")
     return Digest(_title(shown, metadata), tuple(tables), tuple(listed))
+
+
+def digest_of_pairs(frames: Frames, metadata: Mapping[str, Any]) -> Digest:
+    """The title and the pairs of groups, of all metrics.
+
+    Raises:
+        FmfairError: There are none.
+    """
+    if "pairs" not in frames:
+        raise FmfairError(
+            "there are no pairs of groups: they need rows with intervals (ci=None leaves these out, and counts have "
+            "none) and an attribute with two groups"
+        )
+    shown = shown_of(frames, metadata, most=ALL_METRICS)
+    table = pair_table(shown, shown.metrics, metadata.get("reference") or {}, alone=True)
+    said = [_thresholds(shown)] if shown.others else []
+    return Digest(_title(shown, metadata), (replace(table, remarks=(*table.remarks, *said)),), ())
+
+
+def _pairs(shown: Shown, metadata: Mapping[str, Any]) -> Table | None:
+    """The pairs of groups, where a reference or a margin says that they are of interest."""
+    reference = metadata.get("reference") or {}
+    metrics = compared_metrics(shown)
+    if shown.pairs.is_empty() or not (reference or shown.margins):
+        return None
+    return pair_table(shown, metrics, reference)
 
 
 def _title(shown: Shown, metadata: Mapping[str, Any]) -> str:

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import polars as pl
 
-from fmfair.columns import BOUNDS
 from fmfair.render import Table, visible
 from fmfair.shown import (
     FEW,
-    HEADLINE,
+    UNDEFINED,
     Shown,
+    beside_groups,
+    compared_metrics,
     header_and_rows,
     key_columns,
     metric_of,
     names,
     number,
 )
-from fmfair.shown_certainty import HIGH, LOW, brackets_legend, valued
+from fmfair.shown_certainty import LOW, brackets_legend, valued, valued_or_counted
 
-MAX_GAPS = 12
+MAX_GAPS = 10
 DIGITS = 3
 MARK = "!"
 
-CHANCE = "by chance"
+CHANCE, DETECTABLE, VERDICT = "by chance <=", "detectable", "verdict"
 # The columns that say what a gap is worth, and those of the report that they show.
-TESTS = {"p": "p_value", CHANCE: "chance_gap_95"}
+TESTS = {"p": "p_value", CHANCE: "chance_gap_95", DETECTABLE: "detectable_gap", VERDICT: "verdict"}
+SIDES = {"worst_": "worst_group", "best_": "best_group"}
 
 
 class Form(NamedTuple):
@@ -52,9 +54,7 @@ _CARRIERS = {
 
 def gap_table(shown: Shown) -> Table | None:
     """The largest gaps of the headline metrics, those between groups of few samples last; None where none has one."""
-    directed = set(shown.gaps.filter(pl.col("statistic") == "worst")["metric"])
-    metrics = [m for m in shown.metrics if m in directed]
-    metrics = [m for m in metrics if m in HEADLINE] or metrics
+    metrics = compared_metrics(shown)
     compared = shown.gaps.filter((pl.col("statistic") == "difference") & pl.col("metric").is_in(metrics))
     if compared.is_empty():
         return None
@@ -62,7 +62,7 @@ def gap_table(shown: Shown) -> Table | None:
     rows = ranked.head(MAX_GAPS)
     full, *leaner = (_table(shown, rows, form) for form in (FORMS if LOW in shown.groups.columns else FORMS[:1]))
     cells = [cell for row in full.rows for cell in row[full.keys :]]
-    remarks = (*brackets_legend(shown, cells), *_tests(rows), *_remarks(metrics, compared, ranked))
+    remarks = (*brackets_legend(shown, cells), *_tests(rows, shown.margins), *_remarks(metrics, compared, ranked))
     return replace(full, remarks=remarks, leaner=tuple(leaner))
 
 
@@ -71,13 +71,15 @@ def _table(shown: Shown, rows: pl.DataFrame, form: Form) -> Table:
     columns = list(key_columns(shown, rows, "metric"))
     keys = len(columns)
     columns.append(("gap", [valued(row, DIGITS) for row in rows.iter_rows(named=True)]))
-    columns += [(name, [number(v, DIGITS) for v in rows[c]]) for name, c in _tested(rows).items()]
+    columns += [(name, [_test(v) for v in rows[c]]) for name, c in _tested(rows).items()]
     marked: list[tuple[int, int]] = []
     for side, counts in (("worst", ("n", "n_pos")), ("best", ("n",))):
-        columns.append((f"{side} group", names(rows[f"{side}_group"])))
+        groups = rows[f"{side}_group"]
+        named = zip(names(groups), groups.is_null(), strict=True)
+        columns.append((f"{side} group", [UNDEFINED if unknown else name for name, unknown in named]))
         marked += [(r, len(columns)) for r, few in enumerate(rows[f"{side}_few"]) if few]
-        values = (valued(row, DIGITS, f"{side}_", interval=form.intervals) for row in rows.iter_rows(named=True))
-        columns.append(("value", list(values)))
+        of = rows.iter_rows(named=True)
+        columns.append(("value", [valued_or_counted(row, DIGITS, f"{side}_", interval=form.intervals) for row in of]))
         shown_counts = [c for c in counts if form.counts and rows[f"{side}_{c}"].count()]
         columns += [(c, [number(v) for v in rows[f"{side}_{c}"]]) for c in shown_counts]
     header, cells = header_and_rows(columns)
@@ -97,11 +99,17 @@ def _tested(rows: pl.DataFrame) -> dict[str, str]:
     return {name: c for name, c in TESTS.items() if c in rows.columns and rows[c].count()}
 
 
-def _tests(rows: pl.DataFrame) -> list[str]:
+def _test(value: float | str | None) -> str:
+    return visible(value) if isinstance(value, str) else number(value, DIGITS)
+
+
+def _tests(rows: pl.DataFrame, margins: Mapping[str, float]) -> list[str]:
     """What the columns beside the gap say, and what makes them doubtful."""
     meanings = {
         "p": "p: of no difference, each gap for itself",
         CHANCE: f"{CHANCE}: exceeded by 1 in 20 gaps of equal groups",
+        DETECTABLE: f"{DETECTABLE}: the smallest true gap that such a sample shows in 4 of 5 cases",
+        VERDICT: verdict_meaning(margins),
     }
     said = "; ".join(meanings[name] for name in _tested(rows))
     doubts = rows["ci_note"].drop_nulls().unique(maintain_order=True).to_list() if "ci_note" in rows.columns else []
@@ -110,19 +118,21 @@ def _tests(rows: pl.DataFrame) -> list[str]:
     return [line for line in (said, doubt) if line]
 
 
+def verdict_meaning(margins: Mapping[str, float]) -> str:
+    """What a verdict is on.
+
+    Examples:
+        >>> verdict_meaning({"tpr": 0.05})
+        'verdict: whether a difference above the margin (tpr 0.05) is shown, excluded, or neither (cannot tell)'
+    """
+    listed = ", ".join(f"{visible(metric)} {margin:g}" for metric, margin in margins.items())
+    return f"verdict: whether a difference above the margin ({listed}) is shown, excluded, or neither (cannot tell)"
+
+
 def _ranked(shown: Shown, gaps: pl.DataFrame) -> pl.DataFrame:
-    """The gaps from the largest on, beside each the two groups; `few` where hardly any sample carries one of them."""
-    place = [*shown.keys, "metric"]
-    facts = [c for c in ("value", *BOUNDS, LOW, HIGH, "mark", "n", "n_pos", "few") if c in shown.groups.columns]
-    for side in ("worst", "best"):
-        group = f"{side}_group"
-        values = shown.groups.select(
-            *place, pl.col("group").alias(group), *(pl.col(c).alias(f"{side}_{c}") for c in facts)
-        ).unique([*place, group], keep="first", maintain_order=True)
-        gaps = gaps.join(values, on=[*place, group], how="left", nulls_equal=True, maintain_order="left")
-        gaps = gaps.with_columns(pl.col(f"{side}_few").fill_null(value=False))
-    few = pl.any_horizontal("worst_few", "best_few")
-    return gaps.sort(few, "value", descending=[False, True], maintain_order=True)
+    """The gaps from the largest on, beside each the two groups; those between groups of few samples last."""
+    ranked = beside_groups(shown, gaps, SIDES)
+    return ranked.sort("few", "value", descending=[False, True], maintain_order=True)
 
 
 def _remarks(metrics: Sequence[str], compared: pl.DataFrame, ranked: pl.DataFrame) -> list[str]:
@@ -136,7 +146,7 @@ def _remarks(metrics: Sequence[str], compared: pl.DataFrame, ranked: pl.DataFram
         )
     if listed.height:
         remarks.append(_readings([m for m in metrics if m in set(listed["metric"])]))
-    few = listed.filter(pl.any_horizontal("worst_few", "best_few"))["metric"]
+    few = listed.filter("few")["metric"]
     if few.len():
         carriers = ", ".join(f"{visible(m)}: {_carrier(m)}" for m in metrics if m in set(few))
         remarks.append(f"{MARK} fewer than {FEW} samples carry the value ({carriers}); such rows come last")

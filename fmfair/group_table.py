@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -16,15 +15,12 @@ from fmfair.shown import (
     UNDEFINED,
     Columns,
     Shown,
-    bounded,
     header_and_rows,
     key_columns,
-    metric_of,
     number,
 )
-from fmfair.shown_certainty import brackets_legend, valued
+from fmfair.shown_certainty import brackets_legend, is_count, valued_or_counted
 
-_PROPORTIONS = ("accuracy", "tpr", "tnr", "fpr", "fnr", "ppv", "npv", "selection_rate")
 # What a count counts: one of them, and which.
 _COUNTED = {
     "n_pos": ("positive", ""),
@@ -74,11 +70,11 @@ def _metric_columns(shown: Shown, listed: pl.DataFrame, first: int) -> tuple[Col
             nowhere.setdefault("; ".join(visible(r) for r in why[:3]), []).append(visible(metric))
             continue
         reasons |= dict.fromkeys(why)
-        cells = [_value(metric, row) for row in facts.iter_rows(named=True)]
+        cells = [valued_or_counted(row, DIGITS) for row in facts.iter_rows(named=True)]
         marked += [
             (r, first + len(columns))
             for r, (is_worst, text) in enumerate(zip(facts["is_worst"], cells, strict=True))
-            if is_worst and not _is_count(text)
+            if is_worst and not is_count(text)
         ]
         columns.append((visible(metric), cells))
     remarks = [f"{', '.join(m)}: undefined in every group" + (f" ({why})" if why else "") for why, m in nowhere.items()]
@@ -111,21 +107,6 @@ def _fairly_cut(groups: pl.DataFrame, shown: Shown) -> pl.DataFrame:
     cells = groups.select("attribute", "group").rows()
     chosen = sorted(range(len(cells)), key=lambda i: turn.get(cells[i], len(cells)))[:MAX_ROWS]
     return groups[sorted(chosen)]
-
-
-def _value(metric: str, row: Mapping[str, Any]) -> str:
-    """A group's value, or its counts where few samples carry it."""
-    value, carried = row["value"], row["carried"]
-    known = metric_of(metric)
-    if value is None or not row["few"] or (known is not None and known.family == "count"):
-        return valued(row, DIGITS)
-    if metric in _PROPORTIONS and row["weight_sum"] is None and bounded(row) == number(value):
-        return f"{round(value * carried)}/{carried}"
-    return f"{row['unit']}={carried}"
-
-
-def _is_count(text: str) -> bool:
-    return "/" in text or "=" in text
 
 
 def _legend(cells: Sequence[str], reasons: Sequence[str]) -> list[str]:

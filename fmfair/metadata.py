@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
+
 from fmfair.options import Options
 from fmfair.roles import Columns
 from fmfair.samples import Cohort
@@ -11,7 +13,7 @@ from fmfair.samples import Cohort
 
 def describe(task: str, samples: Cohort, columns: Columns, options: Options, engine: str) -> dict[str, Any]:
     """The report's metadata, of plain values only."""
-    intersections = options.intersections
+    intersections, drawn = options.intersections, options.bootstrap
     facts: dict[str, Any] = {
         "task": task,
         "engine": engine,
@@ -26,6 +28,9 @@ def describe(task: str, samples: Cohort, columns: Columns, options: Options, eng
         "missing_groups": options.missing_groups,
         "metrics": [m.name for m in options.metrics],
         "ci": options.ci,
+        "bootstrap": None if drawn is None else {"replicates": drawn.count, "method": drawn.method, "seed": drawn.seed},
+        "reference": dict(options.reference),
+        "margins": dict(options.margins),
         "columns": {
             "y_true": list(columns.y_true),
             "y_score": list(columns.y_score),
@@ -53,3 +58,18 @@ def describe(task: str, samples: Cohort, columns: Columns, options: Options, eng
         facts["ignore"] = [str(i) for i in options.ignore]
         facts["positive"] = None if options.positive is None else str(options.positive)
     return facts
+
+
+def disclosed(options: Options, overall: pl.DataFrame) -> dict[str, Any]:
+    """What the metadata say where small numbers are suppressed: as many samples as the frames, or none.
+
+    Args:
+        options: What the user asked for.
+        overall: The values on all rows; the number of rows is NULL where it is hidden.
+    """
+    if options.suppress_below is None:
+        return {}
+    rows = overall.filter(pl.col("metric") == overall["metric"].head(1).item()) if overall.height else overall
+    rows = rows.filter(pl.col("threshold_rule").eq_missing(rows["threshold_rule"].head(1).item()))
+    total = None if rows["n"].null_count() else int(rows["n"].sum())
+    return {"suppress_below": options.suppress_below, "n_samples": total}

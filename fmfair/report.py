@@ -9,8 +9,9 @@ import polars as pl
 
 from fmfair import export
 from fmfair.columns import PAIRS
-from fmfair.digest import digest
-from fmfair.render import Digest
+from fmfair.digest import digest, digest_of_pairs
+from fmfair.errors import FmfairError, near
+from fmfair.render import Digest, to_text
 from fmfair.result import Result
 
 
@@ -73,6 +74,28 @@ class Report(Result):
     _NAMES: ClassVar[tuple[str, ...]] = export.FRAMES
     _FURTHER: ClassVar[tuple[str, ...]] = export.FURTHER
     _MAIN: ClassVar[str] = "groups"
+
+    def to_text(self, which: str | None = None) -> str:
+        """What is printed: the most telling numbers as lines of at most about 100 columns, then the notes.
+
+        Args:
+            which: `"pairs"` for the pairs of groups instead, of all metrics at the thresholds of the summary.
+
+        Raises:
+            FmfairError: There is no such form, or there are no pairs.
+
+        Examples:
+            >>> import polars as pl
+            >>> import fmfair
+            >>> df = pl.DataFrame({"y_true": [0, 1] * 20, "y_score": [0.2, 0.6, 0.7, 0.9] * 10, "sex": ["F", "M"] * 20})
+            >>> df = df.with_columns(sex=pl.Series(["F"] * 20 + ["M"] * 20))
+            >>> print(fmfair.evaluate(df, metrics="tpr").to_text("pairs"))
+            fmfair report: classification, 40 samples; attributes sex; ...
+            ...
+        """
+        if which not in (None, "pairs"):
+            raise FmfairError(f"no text of {which!r}{near(str(which), ['pairs'])}; expected None or 'pairs'")
+        return super().to_text() if which is None else to_text(digest_of_pairs(self._frames(), self.metadata))
 
     def _digest(self) -> Digest:
         return digest(self._frames(), self.notes, self.metadata)

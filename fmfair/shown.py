@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from fmfair.columns import BOUNDS
+from fmfair.columns import BOUNDS, INTERVALS
 from fmfair.export import Frames, by_keys, texts
 from fmfair.marks import MARKS, carrier
 from fmfair.metrics.metric import NOT_A_PROBABILITY, Metric
@@ -44,6 +44,8 @@ class Shown:
         groups: The group values of the main metrics at the thresholds of the summary, with `carried`, the count that
             carries a value, `unit`, its name, and `few`, whether that is too little for a decimal number.
         gaps: Their comparisons.
+        pairs: Their comparisons two by two; empty without intervals.
+        margins: By the name of a metric, the difference that matters.
         others: The thresholds that are not shown.
         open: The metrics of which some value is only known between bounds.
     """
@@ -55,6 +57,8 @@ class Shown:
     overall: pl.DataFrame
     groups: pl.DataFrame
     gaps: pl.DataFrame
+    pairs: pl.DataFrame
+    margins: Mapping[str, float]
     others: tuple[str, ...]
     open: frozenset[str]
 
@@ -80,16 +84,18 @@ class Shown:
         return full[0] if len(full) == 1 else " or ".join(rules[:3]) + (" or others" if len(rules) > 3 else "")
 
 
-def shown_of(frames: Frames, metadata: Mapping[str, Any]) -> Shown:
-    """The shown part of the frames."""
+def shown_of(frames: Frames, metadata: Mapping[str, Any], most: int | None = None) -> Shown:
+    """The shown part of the frames; `most`: so many metrics rather than the main ones."""
     by = {f"\0{i}": name for i, name in enumerate(by_keys(frames))}
     own = {name: plain for plain, name in by.items()}
     renamed = {name: frame.rename(own) for name, frame in frames.items()}
     overall = renamed["overall"]
-    metrics = _main_metrics(renamed["groups"], metadata)
+    margins = metadata.get("margins") or {}
+    metrics = _main_metrics(renamed["groups"], margins, most or (1 if metadata.get("task") == "segmentation" else 3))
     summary = _without_undefined_threshold(renamed["summary"], overall)
     at = [*by, "attribute", *THRESHOLD]
-    main = {name: renamed[name].filter(pl.col("metric").is_in(metrics)) for name in ("groups", "gaps")}
+    compared = [name for name in ("groups", "gaps", "pairs") if name in renamed]
+    main = {name: renamed[name].filter(pl.col("metric").is_in(metrics)) for name in compared}
     if "threshold" in summary.columns:
         main = {name: _at_threshold(frame, renamed["summary"], at) for name, frame in main.items()}
     return Shown(
@@ -100,6 +106,8 @@ def shown_of(frames: Frames, metadata: Mapping[str, Any]) -> Shown:
         overall=overall,
         groups=_with_carriers(main["groups"].drop("attribute_parts", "group_parts"), metrics),
         gaps=main["gaps"],
+        pairs=main.get("pairs", pl.DataFrame()),
+        margins=margins,
         others=_other_thresholds(renamed["groups"], renamed["summary"], at),
         open=frozenset().union(*(_open_metrics(frames[name]) for name in ("groups", "gaps", "overall"))),
     )
@@ -112,6 +120,34 @@ def _open_metrics(frame: pl.DataFrame) -> set[str]:
     low, high = (pl.col(name) for name in BOUNDS)
     wide = (high - low > 10.0**-DIGITS).fill_null(value=True)
     return set(frame.filter(pl.col("value").is_not_null() & wide)["metric"])
+
+
+def compared_metrics(shown: Shown) -> list[str]:
+    """The shown metrics whose groups are better or worse: those with a margin and the headline ones, or all."""
+    directed = set(shown.gaps.filter(pl.col("statistic") == "worst")["metric"])
+    metrics = [m for m in shown.metrics if m in directed or m in shown.margins]
+    return [m for m in metrics if m in HEADLINE or m in shown.margins] or metrics
+
+
+def beside_groups(shown: Shown, rows: pl.DataFrame, sides: Mapping[str, str]) -> pl.DataFrame:
+    """The rows with the values and counts of two groups; `few` where hardly any sample carries one of them.
+
+    Args:
+        shown: Holds the values.
+        rows: Comparisons, with the names of groups.
+        sides: What stands before the names of the new columns, and the column with the name of the group.
+    """
+    place = [*shown.keys, "metric"]
+    facts = (*("value", *BOUNDS, *INTERVALS), *("n", "n_pos", "weight_sum", "carried", "unit", "few"))
+    there = [c for c in facts if c in shown.groups.columns]
+    for side, group in sides.items():
+        values = shown.groups.select(
+            *place, pl.col("group").alias(group), *(pl.col(c).alias(f"{side}{c}") for c in there)
+        ).unique([*place, group], keep="first", maintain_order=True)
+        rows = rows.drop([f"{side}{c}" for c in there], strict=False)
+        rows = rows.join(values, on=[*place, group], how="left", nulls_equal=True, maintain_order="left")
+        rows = rows.with_columns(pl.col(f"{side}few").fill_null(value=False))
+    return rows.with_columns(few=pl.any_horizontal(f"{side}few" for side in sides))
 
 
 def key_columns(shown: Shown, frame: pl.DataFrame, *others: str) -> Columns:
@@ -214,12 +250,13 @@ def metric_of(name: str) -> Metric | None:
     return REGISTRY.get(name.partition("(")[0])
 
 
-def _main_metrics(groups: pl.DataFrame, metadata: Mapping[str, Any]) -> list[str]:
-    """Up to three metrics to show of every group; one where each has its own number of usable samples."""
+def _main_metrics(groups: pl.DataFrame, margins: Collection[str], most: int) -> list[str]:
+    """The metrics to show of every group: those with a margin, then the headline ones."""
     named = groups["metric"].unique(maintain_order=True).to_list()
     rates = [name for name in named if (known := metric_of(name)) is None or known.family != "count"]
-    ranked = sorted(rates or named, key=lambda name: HEADLINE.index(name) if name in HEADLINE else len(HEADLINE))
-    return ranked[: 1 if metadata.get("task") == "segmentation" else 3]
+    usual = [*margins, *(name for name in HEADLINE if name not in margins)]
+    ranked = sorted(rates or named, key=lambda name: usual.index(name) if name in usual else len(usual))
+    return ranked[: max(most, len(margins))]
 
 
 def _at_threshold(frame: pl.DataFrame, summary: pl.DataFrame, at: Sequence[str]) -> pl.DataFrame:

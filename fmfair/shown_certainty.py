@@ -12,7 +12,7 @@ from fmfair.columns import INTERVALS
 from fmfair.errors import plural
 from fmfair.marks import MARKS
 from fmfair.render import visible
-from fmfair.shown import UNDEFINED, Shown, bounded, bounds_legend, number
+from fmfair.shown import UNDEFINED, Shown, bounded, bounds_legend, metric_of, number
 
 DIGITS = 3
 # An interval that is narrower than this is shown with more decimals.
@@ -20,6 +20,8 @@ NARROW = 0.002
 MAX_DOUBTS = 3
 SIGNS: Mapping[str, str] = {"imprecise": "?", "very imprecise": "??"}
 LOW, HIGH = list(INTERVALS)[:2]
+# Metrics that are a share of samples, of which two counts say everything.
+_PROPORTIONS = ("accuracy", "tpr", "tnr", "fpr", "fnr", "ppv", "npv", "selection_rate")
 
 
 def valued(row: Mapping[str, Any], digits: int, of: str = "", *, interval: bool = True) -> str:
@@ -56,6 +58,28 @@ def valued(row: Mapping[str, Any], digits: int, of: str = "", *, interval: bool 
     return f"{sign}{number(value, shown)} [{number(low, shown)}, {number(high, shown)}]"
 
 
+def valued_or_counted(row: Mapping[str, Any], digits: int, of: str = "", *, interval: bool = True) -> str:
+    """A group's value as in `valued`, or its counts where few samples carry it.
+
+    Examples:
+        >>> row = {"metric": "tpr", "value": 4 / 9, "few": True, "carried": 9, "unit": "n_pos", "weight_sum": None}
+        >>> valued_or_counted(row, 4), valued_or_counted({**row, "metric": "auc"}, 4)
+        ('4/9', 'n_pos=9')
+    """
+    metric, value = row["metric"], row[f"{of}value"]
+    if value is None or not row[f"{of}few"] or ((known := metric_of(metric)) is not None and known.family == "count"):
+        return valued(row, digits, of, interval=interval)
+    carried = row[f"{of}carried"]
+    if metric in _PROPORTIONS and row[f"{of}weight_sum"] is None and bounded(row, of=of) == number(value):
+        return f"{round(value * carried)}/{carried}"
+    return f"{row[f'{of}unit']}={carried}"
+
+
+def is_count(text: str) -> bool:
+    """Whether a cell holds counts in place of a value."""
+    return "/" in text or "=" in text
+
+
 def brackets_legend(shown: Shown, cells: Iterable[str]) -> list[str]:
     """What brackets behind a value stand for, where there are any and `certainty_remarks` does not say it."""
     if LOW not in shown.groups.columns:
@@ -73,6 +97,7 @@ def certainty_remarks(shown: Shown, metadata: Mapping[str, Any]) -> list[str]:
     of_level = "" if level is None else f"{100 * level:.6g} % "
     methods = "; ".join(_methods(shown))
     remarks = [f"[low, high]: {of_level}interval ({methods}); {kind}" if methods else f"no intervals; {kind}"]
+    remarks += _bootstrap(metadata.get("bootstrap"))
     remarks += _doubts(shown.groups, [visible(metric) for metric in shown.metrics])
     signs = _signs(shown.groups)
     return [*remarks, signs] if signs else remarks
@@ -95,6 +120,13 @@ def _doubts(groups: pl.DataFrame, metrics: Sequence[str]) -> list[str]:
 def _dependence(metadata: Mapping[str, Any]) -> str:
     cluster = (metadata.get("columns") or {}).get("cluster")
     return f"clustered by {visible(str(cluster))}" if cluster else "rows counted as independent"
+
+
+def _bootstrap(drawn: Mapping[str, Any] | None) -> list[str]:
+    """How the replicates of a bootstrap were drawn, so that the same can be drawn again."""
+    if drawn is None:
+        return []
+    return [f"bootstrap: {drawn['replicates']:,} replicates, method {drawn['method']}, seed {drawn['seed']}"]
 
 
 def _methods(shown: Shown) -> list[str]:

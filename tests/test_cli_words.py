@@ -139,7 +139,7 @@ def test_every_argument_of_the_python_functions_is_an_option() -> None:
         (["score", "t.csv", "--label"], "requires an argument"),
         (["score", "t.csv", "--min-group-size", "many"], "--min-group-size"),
         (["score", "t.csv", "--min-group-size", "-1"], "--min-group-size -1 is not a whole number"),
-        (["score", "t.csv", "--format", "xml"], "--format xml is not known; expected table, json, csv"),
+        (["score", "t.csv", "--format", "xml"], "--format xml is not known; expected table, pairs, json, csv"),
         (["score", "t.csv", "--task", "det"], "--task det is not known"),
         (["score", "t.csv", "--conventions", "mine"], "--conventions mine is not known"),
         (["score", "t.csv", "--score-type", "odds"], "--score-type odds is not known"),

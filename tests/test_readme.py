@@ -32,14 +32,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_every_block_is_of_a_kind_that_is_run() -> None:
-    assert {language for language, _ in BLOCKS} == {"python", "sh"}
+    assert {language for language, _ in BLOCKS} == {"python", "sh", "text"}
 
 
-def test_python_blocks_run_one_after_another(folder: Path) -> None:
+def test_python_blocks_run_one_after_another_and_print_what_is_shown(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     names: dict[str, Any] = {}
+    printed = ""
     for language, text in BLOCKS:
         if language == "python":
             exec(compile(text, "README.md", "exec"), names)
+            printed = capsys.readouterr().out
+        elif language == "text":
+            assert text in printed, printed
     assert sorted(p.name for p in (folder / "results" / "pneumothorax").glob("*.parquet")) == [
         "gaps.parquet",
         "groups.parquet",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,12 +14,12 @@ from polars.testing import assert_frame_equal
 from reports import big_report, decided, groups_of, rows_of, with_frames
 
 import fmfair
-from fmfair.shown_certainty import valued
 from fmfair.columns import INTERVALS
 from fmfair.evaluation import evaluate
 from fmfair.render import WIDTH
 from fmfair.report import Report
 from fmfair.segmentation import evaluate_segmentation
+from fmfair.shown_certainty import valued
 
 # Sensitivity 0.5 of 20, 0.9 of 200, 0.8 of 15 and 4 of 9; specificity of 20 or 200 each.
 FOUR = {"a": (10, 10, 19, 1), "b": (180, 20, 180, 20), "c": (12, 3, 15, 5), "d": (4, 5, 20, 0)}
@@ -35,6 +36,7 @@ def with_tested_gaps(report: Report) -> Report:
         "ci_note": pl.when(value > 0.4).then(pl.lit("some doubt")),
         "p_value": pl.lit(0.0001),
         "chance_gap_95": pl.lit(0.123),
+        "detectable_gap": pl.lit(0.321),
     }
     return with_frames(report, gaps=report.gaps.with_columns(**{k: pl.when(tested).then(v) for k, v in facts.items()}))
 
@@ -106,26 +108,56 @@ def test_patients_are_named_where_they_vary_as_a_whole() -> None:
     assert "interval (tpr: Wilson, effective size; gaps: simultaneous); clustered by person" in said(report)
 
 
-def test_the_gaps_have_interval_p_value_and_chance_and_the_groups_none_where_there_is_no_room() -> None:
+def test_a_gap_has_on_one_line_its_interval_what_chance_makes_of_it_and_what_could_have_been_seen() -> None:
     report = with_tested_gaps(evaluate(decided(FOUR), metrics=["tpr", "tnr"], ci=0.95))
 
-    assert rows_of(report, "Largest gaps")[:3] == [
-        ["attribute", "metric", "gap", "p", "by chance", "worst group", "value", "best group", "value"],
-        ["site", "tnr", "0.250 [0.200, 0.310]", "<0.001", "0.123", "c", "?0.750", "d", "?1.000"],
-        ["site", "tpr", "0.456 [0.406, 0.516]", "<0.001", "0.123", "d", "0.444!", "b", "0.900"],
+    rows = rows_of(report, "Largest gaps")
+    assert rows[:3] == [
+        ["attribute", "metric", "gap", "p", "by chance <=", "detectable"],
+        ["site", "tnr", "0.250 [0.200, 0.310]", "<0.001", "0.123", "0.321"],
+        ["site", "tpr", "0.456 [0.406, 0.516]", "<0.001", "0.123", "0.321"],
     ]
-    assert "p: of no difference, each gap for itself; by chance: exceeded by 1 in 20 gaps of equal groups" in said(
-        report
-    )
+    below = [re.split(r" {2,}", line.strip()) for line in str(report).split("\n\n")[2].splitlines()]
+    assert below[:3] == [
+        ["attribute", "metric", "worst group", "value", "n", "n_pos", "best group", "value", "n"],
+        ["site", "tnr", "c", "?0.750", "35", "15", "d", "?1.000", "29"],
+        ["site", "tpr", "d", "4/9!", "29", "9", "b", "0.900", "400"],
+    ]
+    assert (
+        "p: of no difference, each gap for itself; by chance <=: exceeded by 1 in 20 gaps of equal groups; detectable: "
+        "the smallest true gap that such a sample shows in 4 of 5 cases"
+    ) in said(report)
     assert "gaps: some method" in said(report)
     assert "of some gaps: some doubt" in said(report)
+
+
+def test_a_gap_of_a_metric_with_a_margin_has_a_verdict() -> None:
+    frame = decided({"a": (180, 20, 180, 20), "b": (100, 100, 178, 22), "c": (150, 50, 170, 30)})
+
+    report = evaluate(frame, margins={"ppv": 0.9, "tpr": 0.1}, ci=0.95)
+
+    header, *rows = rows_of(report, "Largest gaps")
+    cells = {row[1]: dict(zip(header, row, strict=True)) for row in rows if len(row) == len(header)}
+    assert (cells["tpr"]["verdict"], cells["ppv"]["verdict"]) == ("shown", "excluded")
+    assert (
+        "verdict: whether a difference above the margin (ppv 0.9, tpr 0.1) is shown, excluded, or neither (cannot tell)"
+    ) in said(report)
+    assert "verdict" not in str(evaluate(frame, ci=0.95))
+
+
+def test_a_margin_of_a_metric_without_a_better_side_is_judged_too() -> None:
+    report = evaluate(decided({"a": (180, 20, 180, 20), "b": (100, 100, 178, 22)}), margins={"fnr": 0.1})
+    undirected = evaluate(decided({"a": (180, 20, 180, 20), "b": (100, 100, 178, 22)}), margins={"selection_rate": 0.9})
+
+    assert any(row[1] == "fnr" and "shown" in row for row in rows_of(report, "Largest gaps"))
+    assert "excluded" in next(row for row in rows_of(undirected, "Largest gaps") if row[1] == "selection_rate")
 
 
 def test_a_notebook_has_room_for_the_intervals_of_the_groups_and_their_sizes() -> None:
     html = with_tested_gaps(evaluate(decided(FOUR), metrics=["tpr"], ci=0.95))._repr_html_()
 
     gaps = html.split("Summary")[0]
-    assert "<b>0.444 [0.189, 0.733]</b>!" in gaps
+    assert "<b>4/9</b>!" in gaps
     assert "0.900 [0.851, 0.934]" in gaps
     assert '<td style="text-align:right">400</td>' in gaps
 

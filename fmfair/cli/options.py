@@ -53,6 +53,8 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType({
         Option("margins", "--margin", "METRIC=X...", "A difference that matters, for verdicts: auc=0.05", "texts"),
         Option("model_based", "--model-based", None, "Also draw small intersections toward what is expected", "switch"),
         Option("min_group_size", "--min-group-size", "N", "Leave smaller groups out of the gaps: 20", "whole"),
+        Option("suppress_below", "--suppress-below", "K", "Hide what tells of 1 to K - 1 rows, also by subtraction: 11",
+               "whole"),
         Option("conventions", "--conventions", "standard|fairmedfm", "fairmedfm gives the published package's numbers"),
     ),
     "Classification": (
@@ -91,7 +93,7 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType({
     ),
     "Output": (
         Option("output_path", "--output", "PATH", "Write report.json (everything), groups.csv, or results/ (Parquet)"),
-        Option("form", "--format", "table|json|csv", "Print a table (default), all as JSON, or the groups as CSV"),
+        Option("form", "--format", "table|pairs|json|csv", "Print tables (default), pairs of groups, JSON, or groups"),
         Option("quiet", "--quiet", None, "Print no notes, no warnings and no progress", "switch"),
         Option("fail_if", "--fail-if", "CONDITION", 'Exit with status 1 where it holds: "tpr.gap>0.1"', "texts"),
     ),
@@ -116,7 +118,7 @@ COUNT_OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType(
         "Output": (
             Option("output_path", "--output", "PATH", "Where the counts are written; must be given: counts.parquet"),
             Option("grid", "--grid", "N", "Score bins on [0, 1]; default 4000", "whole"),
-            Option("suppress_below", "--suppress-below", "K", "Show no count of 1 to K - 1 rows: 10", "whole"),
+            _BY_NAME["suppress_below"]._replace(text="Show no count of 1 to K - 1 rows: 10"),
             _BY_NAME["quiet"],
         ),
     }
@@ -142,7 +144,9 @@ COMPARE_OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType(
             _BY_NAME["output_path"]._replace(
                 text="Write all.json (everything), differences.csv, or results/ (Parquet)"
             ),
-            _BY_NAME["form"]._replace(text="Print a table (default), all as JSON, or the differences as CSV"),
+            _BY_NAME["form"]._replace(
+                shown="table|json|csv", text="Print tables (default), all as JSON, or the differences as CSV"
+            ),
             _BY_NAME["quiet"],
         ),
     }

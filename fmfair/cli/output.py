@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from fmfair.report import Report
 
 FORMATS = ("table", "json", "csv")
+# Those of a report of one model.
+REPORT_FORMATS = ("table", "pairs", "json", "csv")
 # Words of notes on rows that do not count and on intervals that are too short.
 WARNING_SIGNS = ("left out", "too narrow")
 # Work that takes no longer than this is not worth a spinner.
@@ -60,12 +62,13 @@ def destination(output: str | None, inputs: Sequence[str | None]) -> Callable[[R
 
 
 def formatted(report: Report | Comparison, form: str) -> str:
-    """The report as it is printed: a table for people, or the JSON or CSV that the files hold."""
+    """The report as it is printed: tables for people, or the JSON or CSV that the files hold."""
     if form == "json":
         return report.to_json() + "\n"
     if form == "csv":
         return str(report.write_csv())
-    return f"{replace(report, notes=())!r}\n"
+    bare = replace(report, notes=())
+    return f"{bare.to_text(form) if form == 'pairs' else bare.to_text()}\n"
 
 
 def check_format(form: str, known: Sequence[str] = FORMATS) -> None:

@@ -40,13 +40,14 @@ def score(given: Given, flags: Mapping[str, str]) -> int:
     """
     conditions = [fail_if.parse(text) for text in given["fail_if"] or []]
     form = given["form"] or "table"
-    output.check_format(form)
+    output.check_format(form, output.REPORT_FORMATS)
     write = output.destination(given["output_path"], [table_path(given), given["metadata"]])
     report = evaluated(given, flags)
     verdicts = [fail_if.check(condition, report) for condition in conditions]
+    text = output.formatted(report, form)
     if write is not None:
         write(report)
-    output.say(output.formatted(report, form), sys.stdout)
+    output.say(text, sys.stdout)
     if not given["quiet"]:
         for note in report.notes:
             output.say_note(in_flags(note, flags))
@@ -73,7 +74,7 @@ def nothing_computed(report: Report) -> list[str]:
 
 def evaluated(given: Given, flags: Mapping[str, str]) -> Report:
     """The report on the table that the options name."""
-    path, notes, shown = table_path(given), Notes(), not given["quiet"]
+    path, notes, shown = table_path(given), Notes(given["suppress_below"]), not given["quiet"]
     with output.spinner("reading", shown=shown):
         source = predictions(given, notes)
         schema = readers.schema(source)
