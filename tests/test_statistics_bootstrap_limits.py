@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as arrays
 from scipy import stats
 from statistics_data import S1, Y, ranking
 
-from fmfair.statistics.bootstrap_limits import bca, percentile
+from fmfair.statistics.bootstrap_limits import bca, bca_p, percentile, percentile_p
 
 NAN = math.nan
 
@@ -147,3 +147,24 @@ def test_bca_stays_among_the_replicates(
 
     if not np.isnan(found.low):
         assert values.min() <= found.low < found.high <= values.max()
+
+
+def test_p_values_are_where_a_limit_touches_the_value() -> None:
+    values = np.random.default_rng(1).gamma(20, 0.05, 4999)
+    for of in (0.6, 0.7, 1.2, 1.5):
+        for p, limits in (
+            (percentile_p(values, of), lambda level: percentile(values, level)),
+            (bca_p(values, 1.02, 0.05, of), lambda level: bca(values, 1.02, 0.05, level)),
+        ):
+            wider, narrower = (limits(1 - p * times) for times in (0.9, 1.1))
+            assert wider.low < of < wider.high
+            assert of < narrower.low or of > narrower.high
+
+
+def test_p_values_of_what_does_not_vary_or_is_undefined() -> None:
+    values = np.array([[1.0, 0.0, NAN, 1.0]] * 9 + [[1.0, 0.0, 1.0, 2.0]])
+    assert percentile_p(values).tolist() == pytest.approx([2 / 11, 1.0, NAN, 2 / 11], nan_ok=True)
+    found = bca_p(values, [1.0, 0.0, 1.0, 1.1], [0.0, 0.0, 0.0, 5.0])
+    assert found[1] == 1.0
+    assert np.isnan(found[2])
+    assert (found[[0, 3]] == 2 / 11).all()

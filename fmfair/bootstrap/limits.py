@@ -11,7 +11,7 @@ import polars as pl
 
 from fmfair.bootstrap.replicates import Replicates
 from fmfair.errors import plural
-from fmfair.intervals import LONG_ROW, Dependence, Values
+from fmfair.intervals import LONG_ROW, NO_FORM, Dependence, Values
 from fmfair.marks import carrier
 from fmfair.metrics.metric import Metric
 from fmfair.statistics.bootstrap_limits import MOST_DROPPED, bca, percentile
@@ -27,7 +27,6 @@ FEWEST, FEW = 5, 15
 # Replicates that are put in order at once.
 AT_ONCE = 2**22
 
-_BIASED = "resampling adds its bias once more; no interval"
 UNMOVED = "the replicates never differ"
 _NO_ACCELERATION = "not BCa, whose acceleration is not known here"
 _WIDENED = "most replicates lie on one side of the value, to which the interval was widened"
@@ -146,7 +145,7 @@ def _of_calibration(values: Values, replicates: Replicates, level: Floats) -> Fo
     rows = values.rows
     nothing = np.full(len(rows), np.nan)
     if not all(row in replicates.debiased for row in rows.tolist()):
-        return Found(nothing, nothing, np.full(len(rows), "", dtype=object), np.full(len(rows), _BIASED, dtype=object))
+        return Found(nothing, nothing, np.full(len(rows), "", dtype=object), np.full(len(rows), NO_FORM, dtype=object))
     drawn = np.array([replicates.debiased[row] for row in rows.tolist()]).reshape(len(rows), replicates.count)
     undefined = np.isnan(drawn).sum(axis=1)
     spread = nothing.copy()

@@ -37,13 +37,7 @@ def has_replicates(metric: Metric, *, on_range: bool) -> bool:
         metric: The metric.
         on_range: Whether the bins of an error of calibration span each group's own scores.
     """
-    return metric.parameters.kind != "ece" or (is_debiased(metric) and not on_range)
-
-
-def is_debiased(metric: Metric) -> bool:
-    """Whether the metric is an error of calibration that can be freed from its bias."""
-    given = metric.parameters
-    return given.kind == "ece" and given.norm == "absolute" and given.strategy == "uniform"
+    return metric.parameters.kind != "ece" or not (metric.is_biased or on_range)
 
 
 class Resampler:
@@ -65,7 +59,8 @@ class Resampler:
         self.orders, self.cuts = self._orders()
         self.bins = self._bins()
         self.fitted = [m.name for m in self.metrics if m.family == "fitted" and self.probability]
-        self.debiased = [m.name for m in self.metrics if is_debiased(m) and self.probability]
+        # What is left of errors of calibration are those that can be freed from their bias.
+        self.debiased = [m.name for m in self.metrics if m.parameters.kind == "ece" and self.probability]
         self.observed: dict[int, Floats] = {}
         if self.engine.samples.clustered:
             own = np.ones(len(self.base)) if self.draws.weight is None else self.draws.weight
@@ -226,7 +221,7 @@ class Resampler:
             column = np.full(scored.replicates * self.cells.count, np.nan)
             column[found["cell"].to_numpy()] = found[metric.name].to_numpy()
             cells[metric.name] = column.reshape(scored.replicates, -1)
-            if is_debiased(metric):
+            if metric.name in self.debiased:
                 debiased[metric.name] = scored.debiased()
                 if self.engine.samples.clustered:
                     observed = self.observed.setdefault(n_bins, scored.share())  # the first are all rows, once each

@@ -135,6 +135,12 @@ class Metric:
         return kinds.get(self.parameters.kind)
 
     @property
+    def is_biased(self) -> bool:
+        """Whether chance makes it larger, in a resample once more, by an amount that is not known."""
+        given = self.parameters
+        return given.kind == "ece" and not (given.norm == "absolute" and given.strategy == "uniform")
+
+    @property
     def at_threshold(self) -> bool:
         """Whether the metric has one value per threshold."""
         return self.family in ("rate", "count")
