@@ -37,6 +37,7 @@ def evaluate_arrays(  # noqa: PLR0913 - the public door; everything behind it ta
     ignore: Sequence[Any] = (),
     classes: Sequence[Any] | None = None,
     min_group_size: int = 0,
+    suppress_below: int | None = None,
     score_type: str = "auto",
     missing_scores: str = "raise",
     missing_labels: str = "drop",
@@ -61,6 +62,7 @@ def evaluate_arrays(  # noqa: PLR0913 - the public door; everything behind it ta
         ignore: See there.
         classes: Names of the columns of `y_score` in order.
         min_group_size: See there.
+        suppress_below: See there.
         score_type: See there.
         missing_scores: See there.
         missing_labels: See there.
@@ -93,6 +95,7 @@ def evaluate_arrays(  # noqa: PLR0913 - the public door; everything behind it ta
             ignore=ignore,
             classes=classes,
             min_group_size=min_group_size,
+            suppress_below=suppress_below,
             score_type=score_type,
             missing_scores=missing_scores,
             missing_labels=missing_labels,
@@ -101,7 +104,7 @@ def evaluate_arrays(  # noqa: PLR0913 - the public door; everything behind it ta
             conventions=conventions,
             ci=ci,
         )
-        notes = Notes()
+        notes = Notes(options.suppress_below)
         table = from_arrays(
             y_true=y_true,
             y_score=y_score,

@@ -14,8 +14,10 @@ from fmfair.groupings import Grouping, groupings
 from fmfair.metrics.metric import Metric
 from fmfair.notes import Notes
 from fmfair.options import Options
+from fmfair.row_counts import RowCounter
 from fmfair.samples import Cohort
 from fmfair.summary import summarise
+from fmfair.suppression import SUPPRESSED, Suppression
 
 if TYPE_CHECKING:
     from fmfair.bootstrap.replicates import Replicates
@@ -40,8 +42,12 @@ def build_frames(
     measure: Measure,
     compare: Compare = compare,
     resample: Resample | None = None,
+    rows: RowCounter | None = None,
 ) -> dict[str, pl.DataFrame]:
-    """The result frames as the report shows them: disaggregate, then compare."""
+    """The result frames as the report shows them: disaggregate, hide small numbers, then compare.
+
+    `rows` is needed where small numbers are hidden.
+    """
     divided = groupings(samples.attributes, options.intersections)
     scopes = [g.all_rows(samples.incomplete) for g in divided]
     wholes = list(dict.fromkeys([Grouping(), *scopes]))
@@ -52,6 +58,10 @@ def build_frames(
         long = sure.of_values(long)
     if sure is not None and resample is not None:
         sure, long = sure.of_replicates(long, resample([*divided, *wholes], listed, long))
+    if options.suppress_below is not None and rows is not None:
+        hidden = Suppression.of(long, samples, [*divided, *wholes], listed, rows, options)
+        long = hidden.applied(long)
+        hidden.note(notes)
     cells = pl.concat(
         [_named_cells(g, i, c) for i, (g, c) in enumerate(zip(divided, listed, strict=False))], rechunk=True
     )
@@ -107,6 +117,8 @@ def _group_values(long: pl.DataFrame, cells: pl.DataFrame, options: Options, tas
     named = cells.select(pl.col("by", "grouping", "group", "group_parts").gather(listed))
     groups = values.hstack([listed, *named])
     big_enough = (pl.col("n") >= options.min_group_size) & (pl.col("n") > 0)
+    if "suppressed" in groups.columns:
+        big_enough = big_enough.fill_null(value=False) & ~pl.col("suppressed")
     groups = groups.with_columns(in_gaps=big_enough, counted=pl.lit(True))
     if options.conventions.skip_one_class_groups and task == "classification":
         groups = _skip_one_class(groups)
@@ -138,9 +150,9 @@ def _skip_one_class(groups: pl.DataFrame) -> pl.DataFrame:
     of_value = [c for c in ("value", *INTERVALS) if c in groups.columns]
     return groups.with_columns(
         *(pl.when(usable & enough).then(pl.col(c)).alias(c) for c in of_value),
-        note=pl.coalesce(why, "note"),
-        in_gaps=pl.col("in_gaps") & usable,
-        counted=usable,
+        note=pl.when(pl.col("note") == SUPPRESSED).then("note").otherwise(pl.coalesce(why, "note")),
+        in_gaps=pl.col("in_gaps") & usable.fill_null(value=False),
+        counted=usable.fill_null(value=False),
     )
 
 

@@ -109,6 +109,8 @@ def _size(shown: Shown, metadata: Mapping[str, Any]) -> str:
     by, varying = list(shown.by), shown.varying
     each = (shown.overall.unique(by, maintain_order=True) if by else shown.overall.head(1))["n"]
     total = metadata.get("n_samples", each.sum())
+    if total is None:
+        return "number of samples suppressed"
     if not varying:
         return f"{total:,} {'sample' if total == 1 else 'samples'}"
     numbers = [shown.overall[name].n_unique() for name in varying]

@@ -15,7 +15,7 @@ from fmfair.groupings import Grouping
 from fmfair.join import join_metadata
 from fmfair.longtable import widen
 from fmfair.measures import Engine, long_table
-from fmfair.metadata import describe
+from fmfair.metadata import describe, disclosed
 from fmfair.notes import Notes
 from fmfair.options import Bins, Bootstrap, Intersections, Options, Threshold
 from fmfair.patients import note_patients, sizes_of, unused_patients
@@ -23,6 +23,7 @@ from fmfair.place import Place, wants_database
 from fmfair.question import Question, asked
 from fmfair.report import Report
 from fmfair.roles import Columns, find_columns
+from fmfair.row_counts import RowsInMemory
 from fmfair.samples import Samples, classification_samples
 from fmfair.spread import with_spread
 
@@ -50,6 +51,7 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
     cluster: str | None = None,
     weight: str | None = None,
     min_group_size: int = 0,
+    suppress_below: int | None = None,
     score_type: str = "auto",
     missing_scores: str = "raise",
     missing_labels: str = "drop",
@@ -98,6 +100,11 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
         cluster: Column of the patient, where several rows of one are meant.
         weight: Column of sample weights; a row with weight 0 is left out.
         min_group_size: Groups with fewer rows are shown, but left out of the gaps.
+        suppress_below: The smallest number of rows that may be read from the report, such as 11; None for all. What
+            would tell a smaller one is NULL with the note `suppressed`, in every frame and form, and takes no part in
+            gaps: of a group with so few rows everything; with so few positives or negatives all but the rows; with so
+            few called positive or negative among them the values at that threshold; and the same of further groups,
+            where totals would tell. README says what this does not protect.
         score_type: `"probability"`, `"logit"` or `"rank"` (any scale; no calibration); `"auto"` decides once for the
             whole table and says so.
         missing_scores: `"raise"`, or `"drop"` to leave rows with a missing or infinite score out and count them.
@@ -176,6 +183,7 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
         ignore=ignore,
         classes=classes,
         min_group_size=min_group_size,
+        suppress_below=suppress_below,
         score_type=score_type,
         missing_scores=missing_scores,
         missing_labels=missing_labels,
@@ -200,7 +208,7 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
 
 def _in_polars(question: Question) -> Report:
     """The report of a table whose needed columns are held in memory."""
-    notes = Notes()
+    notes = Notes(question.options.suppress_below)
     source = read_source(question.frame, question.metadata, question.on, notes)
     columns = find_columns(readers.schema(source), question.given, notes)
     patients = unused_patients(readers.schema(source), columns, question.options)
@@ -253,5 +261,7 @@ def make_report(
     resample: Resample | None = None,
 ) -> Report:
     """The report of either task, from the samples, what measures their cells, and what draws replicates."""
-    frames = build_frames(samples, options, notes, task, measure, resample=resample)
-    return Report(**frames, notes=tuple(notes), metadata=describe(task, samples, columns, options, "polars"))
+    rows = RowsInMemory(samples)
+    frames = build_frames(samples, options, notes, task, measure, resample=resample, rows=rows)
+    facts = describe(task, samples, columns, options, "polars") | disclosed(options, frames["overall"])
+    return Report(**frames, notes=tuple(notes), metadata=facts)

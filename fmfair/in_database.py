@@ -15,9 +15,10 @@ from fmfair.database.engine import DatabaseEngine
 from fmfair.database.in_memory import engine_in_memory
 from fmfair.database.long import widened
 from fmfair.database.outcomes import Table
+from fmfair.database.row_counts import RowsInDatabase
 from fmfair.database.samples import stored_samples
 from fmfair.database.source import load, open_source
-from fmfair.metadata import describe
+from fmfair.metadata import describe, disclosed
 from fmfair.notes import Notes
 from fmfair.patients import Sizes, note_patients, unused_patients
 from fmfair.place import Place
@@ -47,7 +48,7 @@ def evaluate_in(database: Database, question: Question) -> Report:
     Raises:
         FmfairError: The input cannot be used.
     """
-    notes, options = Notes(), question.options
+    notes, options = Notes(question.options.suppress_below), question.options
     source = open_source(question.frame, question.metadata, question.on, notes)
     columns = find_columns(source.schema, question.given, notes)
     patients = unused_patients(source.schema, columns, options)
@@ -64,8 +65,18 @@ def evaluate_in(database: Database, question: Question) -> Report:
         from fmfair.bootstrap.classification import resampling
 
         resample = resampling(partial(engine_in_memory, table), options.bootstrap)
-    frames = build_frames(samples, options, notes, "classification", engine.measure, engine.compare, resample)
+    frames = build_frames(
+        samples,
+        options,
+        notes,
+        "classification",
+        engine.measure,
+        engine.compare,
+        resample,
+        RowsInDatabase(database, samples),
+    )
     facts = describe("classification", samples, table.columns, options, "duckdb")
+    facts |= disclosed(options, frames["overall"])
     return Report(**frames, notes=tuple(notes), metadata=facts)
 
 

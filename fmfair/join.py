@@ -10,6 +10,7 @@ import polars.selectors as cs
 from fmfair.columns import ROLE_NAMES, normalise
 from fmfair.convert import plain_errors
 from fmfair.errors import SHOWN, FmfairError, listing, near, plural
+from fmfair.notes import Notes
 from fmfair.readers import schema
 
 SUFFIX = "_metadata"
@@ -191,7 +192,8 @@ def _compare(ours: pl.Series, theirs: pl.Series, columns: Sequence[tuple[str, pl
         (repeated, "counted once", "metadata row", "equal to an earlier one in every column"),
         (len(unused), "ignored", "metadata row", "without a prediction"),
     )
-    notes += [f"{what}: {plural(count, noun)} {which}" for count, what, noun, which in counted if count]
+    told = notes.counted if isinstance(notes, Notes) else plural
+    notes += [f"{what}: {told(count, noun)} {which}" for count, what, noun, which in counted if count]
 
 
 def _examples(ids: pl.Series) -> str:

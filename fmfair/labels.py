@@ -47,7 +47,7 @@ def binary(
         ignored = is_any(values, options.ignore)
         rows = tally.count(ignored)
         if rows:
-            notes.say(f"{argument}: {plural(rows, 'row')} with {listing(options.ignore)} left out (ignore=)")
+            notes.say(f"{argument}: {notes.counted(rows, 'row')} with {listing(options.ignore)} left out (ignore=)")
         values = values.set(ignored, None)
     if options.positive is None:
         return _zero_one(values, name, argument)
@@ -119,7 +119,9 @@ def _without_missing(
                 f"({tally.at(missing)}); fill in or remove these rows"
                 + ("" if options.conventions.strict_input else ", or leave them out with missing_labels='drop'")
             )
-        notes.warn(f"{argument}: {plural(tally.count(missing), 'row')} with a missing label in {name!r} left out")
+        notes.warn(
+            f"{argument}: {notes.counted(tally.count(missing), 'row')} with a missing label in {name!r} left out"
+        )
     return values
 
 

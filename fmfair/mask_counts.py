@@ -94,7 +94,7 @@ class Tally:
         """One row per sample; null Dice and IoU where both masks are empty."""
         if reading == "grey" and self._faint:
             notes.warn(
-                f"{plural(self._faint, 'mask')} in {self._options.names[1]} with values above 0, but none of "
+                f"{notes.counted(self._faint, 'mask')} in {self._options.names[1]} with values above 0, but none of "
                 f"mask_threshold={self._options.threshold:g} or more, count as empty"
             )
         counts = pl.DataFrame(self._counts[reading], schema=dict.fromkeys(COUNTS, pl.Int64), orient="row")

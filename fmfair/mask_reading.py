@@ -89,7 +89,9 @@ def _of_each_mask(options: MaskOptions, pred: MaskValues, true: MaskValues, note
     )
     lossy = pred.lossy + true.lossy
     if lossy:
-        notes.warn(f"{plural(lossy, 'JPEG mask')} read as FairMedFM does: compression noise above 0 is foreground")
+        notes.warn(
+            f"{notes.counted(lossy, 'JPEG mask')} read as FairMedFM does: compression noise above 0 is foreground"
+        )
     return "per mask"
 
 

@@ -29,7 +29,7 @@ class Overlap(NamedTuple):
     notes: Notes
 
 
-def overlap(
+def overlap(  # noqa: PLR0913 - the door to masks
     pred_masks: Any,
     true_masks: Any,
     *,
@@ -39,6 +39,7 @@ def overlap(
     conventions: str = "standard",
     base: str | os.PathLike[str] | None = None,
     names: tuple[str, str] = ("pred_masks", "true_masks"),
+    least: int | None = None,
 ) -> Overlap:
     """Dice, IoU and pixel counts of each pair of masks.
 
@@ -74,6 +75,7 @@ def overlap(
             predicted mask is by itself taken as probabilities (decimal values within [0, 1]) or as labels.
         base: Folder that relative paths start from.
         names: What the caller calls the two, for messages.
+        least: The smallest number of samples that notes may tell; None for all.
 
     Returns:
         `frame`, one row per sample with dice and iou (Float64), pred_pixels, true_pixels and intersection (Int64);
@@ -105,7 +107,7 @@ def overlap(
     for sample, (pred_mask, true_mask) in enumerate(_progress(pairs)):
         tally.add(sample, pred_mask, true_mask)
     tally.faults.raise_if_any()
-    notes = Notes()
+    notes = Notes(least)
     frame = tally.frame(decide(options, tally.pred, tally.true, notes), notes)
     if label is not None and not options.per_mask and frame["dice"].is_null().all():
         raise label_not_found(options, different_values(chain.from_iterable(pairs), options))

@@ -10,7 +10,7 @@ from numbers import Integral
 from typing import Any, Literal
 
 from fmfair.conventions import STANDARD, Conventions, conventions_named
-from fmfair.errors import Problems, check_choice, near
+from fmfair.errors import FmfairError, Problems, check_choice, near
 from fmfair.metrics.metric import Metric
 from fmfair.metrics.registry import CLASSIFICATION, requested
 
@@ -75,6 +75,7 @@ class Options:
     ignore: tuple[Any, ...] = ()
     classes: tuple[Any, ...] | None = None
     min_group_size: int = 0
+    suppress_below: int | None = None
     score_type: str = "auto"
     missing_scores: str = "raise"
     missing_labels: str = "drop"
@@ -120,6 +121,8 @@ def check_options(
     size = others.get("min_group_size", 0)
     if not isinstance(size, int) or isinstance(size, bool) or size < 0:
         problems.add(f"min_group_size={size!r} is not a whole number of rows, 0 or more")
+    with problems.collecting():
+        found["suppress_below"] = check_least(others.pop("suppress_below", None))
     found["ci"] = _checked_ci(others.pop("ci", None), problems)
     found["reference"] = _checked_reference(others.pop("reference", None), problems)
     found["margins"] = _checked_margins(others.pop("margins", None), found.get("metrics", ()), problems)
@@ -184,6 +187,21 @@ def _checked_bootstrap(given: Any, ci: float | None, problems: Problems) -> Boot
     if ci is None:
         problems.add("bootstrap= makes intervals, which ci=None leaves out; give their level, such as ci=0.95")
     return asked
+
+
+def check_least(suppress_below: Any) -> int | None:
+    """The smallest number of rows that may be told.
+
+    Raises:
+        FmfairError: It is no whole number, or not above 1.
+    """
+    if suppress_below is None:
+        return None
+    if isinstance(suppress_below, bool) or not hasattr(suppress_below, "__index__") or int(suppress_below) < 2:
+        raise FmfairError(
+            f"suppress_below={suppress_below!r} is not a whole number of rows, 2 or more; leave it out to show all"
+        )
+    return int(suppress_below)
 
 
 def _whole(value: Any) -> bool:

@@ -51,8 +51,8 @@ def refuse_repeats(
     """
     if columns.cluster is not None:
         notes.warn(
-            f"sample_id: {plural(repeated, 'row')} with an id of {columns.sample_id!r} seen before in the by-key; "
-            "with cluster= that is taken as meant"
+            f"sample_id: {notes.counted(repeated, 'row')} with an id of {columns.sample_id!r} seen before in the "
+            "by-key; with cluster= that is taken as meant"
         )
         return
     names = telling()

@@ -234,7 +234,7 @@ def _note_missing_values(frame: pl.DataFrame, columns: Columns, notes: Notes) ->
     for metric, name in columns.values.items():
         missing = frame[metric].null_count()
         if missing:
-            notes.warn(f"{metric}: {plural(missing, 'sample')} with a missing value in {name!r} left out")
+            notes.warn(f"{metric}: {notes.counted(missing, 'sample')} with a missing value in {name!r} left out")
 
 
 def _context(
@@ -346,13 +346,21 @@ def note_constant(ranges: pl.DataFrame, by: pl.DataFrame, notes: Notes) -> None:
 def note_missing_groups(
     frame: pl.DataFrame, attributes: Sequence[Attribute], options: Options, notes: Notes, tally: Tally = EACH
 ) -> None:
-    """Says how many rows have an attribute missing, where those are left out."""
-    if options.missing_groups == "keep":
+    """Says how many rows have an attribute missing, where those are left out.
+
+    Where small numbers are suppressed that is said later, when it is known whether it would tell one.
+    """
+    if options.missing_groups == "keep" or options.suppress_below is not None:
         return
     for attribute in attributes:
         missing = tally.count(frame[attribute.column].is_null())
         if missing:
-            notes.warn(
-                f"{attribute.name}: {plural(missing, 'row')} with a missing value left out for this attribute "
-                "(missing_groups='keep' shows them as a group)"
-            )
+            notes.warn(missing_group_note(attribute.name, plural(missing, "row")))
+
+
+def missing_group_note(attribute: str, rows: str) -> str:
+    """What is said of rows that have an attribute missing."""
+    return (
+        f"{attribute}: {rows} with a missing value left out for this attribute "
+        "(missing_groups='keep' shows them as a group)"
+    )

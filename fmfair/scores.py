@@ -110,7 +110,9 @@ def leave_out(
             f"{argument}: column {name!r} has {plural(count, 'score')} that cannot be used: {kinds} ({where()}); "
             f"fix them{hint}"
         )
-    notes.warn(f"{argument}: {plural(count, 'row')} with {kinds} in {name!r} left out (missing_scores='drop')")
+    if any(notes.hides(number) for number in (missing, infinite)):
+        kinds = "a missing or infinite score"
+    notes.warn(f"{argument}: {notes.counted(count, 'row')} with {kinds} in {name!r} left out (missing_scores='drop')")
 
 
 @dataclass(frozen=True)

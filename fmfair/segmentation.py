@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from fmfair import masks, readers
-from fmfair.errors import FmfairError, check_choice, plural
+from fmfair.errors import FmfairError, check_choice
 from fmfair.evaluation import make_report, read_source
 from fmfair.groupings import Grouping
 from fmfair.longtable import widen
@@ -54,6 +54,7 @@ def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind
     cluster: str | None = None,
     weight: str | None = None,
     min_group_size: int = 0,
+    suppress_below: int | None = None,
     missing_groups: str = "drop",
     missing_values: Sequence[str] = (),
     conventions: str = "standard",
@@ -88,6 +89,8 @@ def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind
         cluster: Column of the patient, where several rows of one are meant.
         weight: Column of sample weights.
         min_group_size: Groups with fewer samples are shown, but left out of the gaps.
+        suppress_below: The smallest number of samples that may be read from the report; None for all. What would tell
+            a smaller one is NULL with the note `suppressed`; see `fmfair.evaluate`.
         missing_groups: `"drop"` leaves samples with a missing attribute out of that attribute, `"keep"` shows them.
         missing_values: Texts that mean missing.
         conventions: `"standard"`, or `"fairmedfm"` for the published package's numbers.
@@ -124,6 +127,7 @@ def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind
         bins=bins,
         intersections=intersections,
         min_group_size=min_group_size,
+        suppress_below=suppress_below,
         missing_groups=missing_groups,
         missing_values=missing_values,
         conventions=conventions,
@@ -147,7 +151,7 @@ def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind
         "weight": weight,
         "bins": bins,
     }
-    notes = Notes()
+    notes = Notes(options.suppress_below)
     source = read_source(frame, metadata, on, notes)
     columns = find_values(readers.schema(source), given, notes)
     patients = unused_patients(readers.schema(source), columns, options)
@@ -207,6 +211,7 @@ def with_overlap(
         conventions=options.conventions.name,
         base=pairs.base,
         names=pairs.names,
+        least=options.suppress_below,
     )
     notes.take(told)
     nothing = found["dice"].is_null()
@@ -214,7 +219,7 @@ def with_overlap(
         raise FmfairError("no sample is left to evaluate: both masks of every sample are empty, and empty='drop'")
     if nothing.any():
         effect = {"one": "counted as 1", "zero": "counted as 0", "drop": "left out"}[pairs.empty]
-        count = plural(int(nothing.sum()), "sample")
+        count = notes.counted(int(nothing.sum()), "sample")
         notes.warn(f"{count} with both masks empty {effect} (empty={pairs.empty!r})")
     names = {metric: _free(metric, table.columns) for metric in ("dice", "iou", BOTH_EMPTY)}
     scored = [masks.apply_empty(found[m], nothing, pairs.empty).alias(names[m]) for m in ("dice", "iou")]

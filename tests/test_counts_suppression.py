@@ -13,7 +13,8 @@ from counts_support import outside
 from reports import evaluate
 
 import fmfair
-from fmfair.counting.disclosure import Cell, coarsened, left_out, sums_of
+from fmfair.counting.coarsening import coarsened
+from fmfair.disclosure import Cell, left_out, sums_of
 from fmfair.counting.overlapping import ranked_overlapping
 from fmfair.counting.ranking import ranked
 from fmfair.metrics.registry import requested

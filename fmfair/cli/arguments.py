@@ -16,7 +16,7 @@ from fmfair.roles import Columns, find_columns, find_values
 
 SHARED = (
     *("attributes", "by", "bins", "intersections", "sample_id", "cluster", "weight", "min_group_size", "ci"),
-    *("bootstrap", "reference", "margins", "model_based"),
+    *("suppress_below", "bootstrap", "reference", "margins", "model_based"),
     *("missing_groups", "missing_values", "conventions"),
 )
 # The arguments of each task, those that name its columns first.

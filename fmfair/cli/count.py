@@ -58,8 +58,8 @@ def count(given: Given, flags: Mapping[str, str]) -> int:
         for role in ("y_true", "y_score"):
             if len(arguments.get(role, ())) == 1:
                 (arguments[role],) = arguments[role]
-        others = {name: given[name] for name in ("grid", "suppress_below") if given[name] is not None}
-        table = counts(path, **arguments, **others, notes=said)
+        arguments |= {"grid": given["grid"]} if given["grid"] is not None else {}
+        table = counts(path, **arguments, notes=said)
     status = _written(table, place, [in_flags(note, flags) for note in said], quiet=given["quiet"])
     if given["suppress_below"] is None and not given["quiet"]:
         output.say_note(in_flags(UNPROTECTED, flags), warning=True)

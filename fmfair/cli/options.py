@@ -139,7 +139,7 @@ COMPARE_OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType(
         "Classification": tuple(
             o for o in OPTIONS["Classification"] if o.name not in ("auc_interval", "engine", "memory_limit", "temp_dir")
         ),
-        "Segmentation": (_BY_NAME["dice"], _BY_NAME["iou"]),
+        "Segmentation": OPTIONS["Segmentation"],
         "Output": (
             _BY_NAME["output_path"]._replace(
                 text="Write all.json (everything), differences.csv, or results/ (Parquet)"

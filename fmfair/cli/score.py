@@ -13,7 +13,7 @@ from fmfair import readers
 from fmfair.cli import fail_if, output
 from fmfair.cli.arguments import choose_task, find_roles, plain_arguments, refuse_other_task, typed_arguments
 from fmfair.cli.count import report_of
-from fmfair.cli.tables import complete_rows, in_folder, predictions, table_path
+from fmfair.cli.tables import complete_rows, mask_paths, predictions, table_path
 from fmfair.cli.wording import in_flags
 from fmfair.columns import holds_counts
 from fmfair.errors import plural
@@ -44,7 +44,7 @@ def score(given: Given, flags: Mapping[str, str]) -> int:
     write = output.destination(given["output_path"], [table_path(given), given["metadata"]])
     report = evaluated(given, flags)
     verdicts = [fail_if.check(condition, report) for condition in conditions]
-    text = output.formatted(report, form)
+    text = f"{report.to_text(form)}\n" if form == "pairs" else output.formatted(report, form)
     if write is not None:
         write(report)
     output.say(text, sys.stdout)
@@ -87,7 +87,7 @@ def evaluated(given: Given, flags: Mapping[str, str]) -> Report:
     arguments |= typed_arguments(arguments, given, columns, source, notes)
     if task == "seg":
         if "pred_mask" in columns.values:
-            source = source.with_columns(in_folder(columns.values[role], path) for role in ("pred_mask", "true_mask"))
+            source = mask_paths(source, columns, path)
         report = evaluate_segmentation(source, **arguments)
     else:
         complete = complete_rows(source, given, columns, notes)

@@ -10,9 +10,9 @@ import polars as pl
 from fmfair.counting.counted import counted
 from fmfair.counting.facts import check_grid
 from fmfair.counting.merging import check_notes
-from fmfair.errors import FmfairError, Problems
+from fmfair.errors import Problems
 from fmfair.notes import Notes
-from fmfair.options import Bins, Intersections, Options, check_options
+from fmfair.options import Bins, Intersections, Options, check_least, check_options
 
 
 def counts(  # noqa: PLR0913 - the public door; everything behind it takes Options
@@ -110,7 +110,7 @@ def counts(  # noqa: PLR0913 - the public door; everything behind it takes Optio
         conventions=conventions,
     )
     check_notes(notes)
-    least = _check_least(suppress_below)
+    least = check_least(suppress_below)
     given = {"y_true": y_true, "y_score": y_score, "attributes": attributes, "by": by, "bins": bins}
     said = Notes()
     table = counted(frame, given, options, check_grid(grid), least, said)
@@ -134,13 +134,3 @@ def _options(*, conventions: str, **others: Any) -> Options:
         options = check_options(conventions=conventions, **others)
     problems.raise_if_any()
     return options
-
-
-def _check_least(suppress_below: Any) -> int | None:
-    if suppress_below is None:
-        return None
-    if isinstance(suppress_below, bool) or not hasattr(suppress_below, "__index__") or int(suppress_below) < 2:
-        raise FmfairError(
-            f"suppress_below={suppress_below!r} is not a whole number of rows, 2 or more; leave it out to show all"
-        )
-    return int(suppress_below)

@@ -16,9 +16,10 @@ from functools import reduce
 import numpy as np
 import polars as pl
 
-from fmfair.counting.disclosure import Cell, Ints, Sum, coarsened, left_out, sums_of
+from fmfair.counting.coarsening import Ints, coarsened
 from fmfair.counting.facts import Facts, scales
 from fmfair.counting.table import group_name
+from fmfair.disclosure import Cell, Sum, left_out, sums_of
 from fmfair.errors import FmfairError, listing, plural
 from fmfair.notes import Notes
 
