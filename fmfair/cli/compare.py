@@ -10,11 +10,10 @@ from typing import Any
 from fmfair import readers
 from fmfair.cli import output
 from fmfair.cli.arguments import OF_TASK, SHARED, choose_task, find_roles, plain_arguments, typed_arguments
-from fmfair.cli.tables import predictions, table_path
+from fmfair.cli.tables import mask_paths, predictions, table_path
 from fmfair.cli.wording import in_flags
 from fmfair.comparison.compare import compare as compare_models
 from fmfair.comparison.result import Comparison
-from fmfair.errors import FmfairError
 from fmfair.notes import Notes
 
 Given = Mapping[str, Any]
@@ -55,7 +54,7 @@ def _compared(given: Given) -> Comparison:
     """The comparison of the models in the table that the options name."""
     everything = {**dict.fromkeys((*SHARED, *OF_TASK["cls"], *OF_TASK["seg"], "task", "empty_score")), **given}
     everything["no_by"] = False
-    notes, shown = Notes(), not given["quiet"]
+    notes, shown = Notes(given["suppress_below"]), not given["quiet"]
     with output.spinner("reading", shown=shown):
         source = predictions(given, notes)
         schema = readers.schema(source)
@@ -65,7 +64,7 @@ def _compared(given: Given) -> Comparison:
     arguments |= typed_arguments(arguments, everything, columns, source, notes)
     if task == "seg":
         if "pred_mask" in columns.values:
-            raise FmfairError("name the Dice of each sample with --dice; masks are not compared")
+            source = mask_paths(source, columns, table_path(given))
         arguments |= columns.values
     by = arguments.pop("by", ["model"])
     arguments |= {name: given[name] for name in _ASKED if given[name] is not None}

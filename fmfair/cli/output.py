@@ -67,8 +67,7 @@ def formatted(report: Report | Comparison, form: str) -> str:
         return report.to_json() + "\n"
     if form == "csv":
         return str(report.write_csv())
-    bare = replace(report, notes=())
-    return f"{bare.to_text(form) if form == 'pairs' else bare.to_text()}\n"
+    return f"{replace(report, notes=())!r}\n"
 
 
 def check_format(form: str, known: Sequence[str] = FORMATS) -> None:

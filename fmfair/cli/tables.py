@@ -10,7 +10,7 @@ import polars as pl
 import polars.selectors as cs
 
 from fmfair import readers
-from fmfair.errors import FmfairError, plural
+from fmfair.errors import FmfairError
 from fmfair.evaluation import read_source
 from fmfair.notes import Notes
 from fmfair.roles import Columns
@@ -55,12 +55,16 @@ def complete_rows(source: pl.LazyFrame, given: Mapping[str, Any], columns: Colum
     complete = source.filter(pl.all_horizontal(present))
     everything, usable = (readers.collect(t.select(n=pl.len()), ["n"]).item() for t in (source, complete))
     if everything > usable:
-        notes.say(f"{plural(everything - usable, 'row')} with a missing label or score left out")
+        notes.say(f"{notes.counted(everything - usable, 'row')} with a missing label or score left out")
     return complete
 
 
-def in_folder(column: str, table: str) -> pl.Expr:
-    """Paths of masks, relative ones from the folder of the table."""
+def mask_paths(source: pl.LazyFrame, columns: Columns, table: str) -> pl.LazyFrame:
+    """The table with the paths of its masks, relative ones from its folder."""
+    return source.with_columns(_in_folder(columns.values[role], table) for role in ("pred_mask", "true_mask"))
+
+
+def _in_folder(column: str, table: str) -> pl.Expr:
     place = Path(table).expanduser()
     folder = place if place.is_dir() else place.parent
 

@@ -4,29 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from fmfair import readers
 from fmfair.comparison.aligned import Aligned, align, sample_numbers, with_drawn
-from fmfair.comparison.frames import NAMES, Comparing
-from fmfair.comparison.measuring import Measuring, ScoreMeasuring, ValueMeasuring
+from fmfair.comparison.frames import Comparing
+from fmfair.comparison.measuring import ScoreMeasuring, ValueMeasuring
 from fmfair.comparison.result import Comparison
+from fmfair.comparison.roles import are_values, model_columns
 from fmfair.errors import FmfairError, listing, near
 from fmfair.evaluation import read_source
 from fmfair.groupings import Grouping, groupings
 from fmfair.intervals import Dependence
 from fmfair.longtable import widen
-from fmfair.measures import Engine
 from fmfair.metadata import describe
 from fmfair.metrics.metric import Metric
 from fmfair.metrics.registry import CLASSIFICATION, REGISTRY
+from fmfair.metrics.segmentation import SEGMENTATION
 from fmfair.notes import Notes
 from fmfair.options import Bins, Bootstrap, Intersections, Options, Threshold, check_options
 from fmfair.patients import note_patients, sizes_of, unused_patients
-from fmfair.roles import Columns, as_names, find_columns, find_values
+from fmfair.roles import Columns
+from fmfair.row_counts import RowsInMemory
 from fmfair.samples import Samples, classification_samples, value_samples
+from fmfair.segmentation import Masks, with_overlap
+from fmfair.suppression import Suppression
 
 # What the trade-off is about unless something else is asked for: the first of these that is measured.
 HEADLINES = ("auc", "dice", "balanced_accuracy", "accuracy")
@@ -43,6 +48,8 @@ def compare(  # noqa: PLR0913 - the public door
     y_logit: str | None = None,
     dice: str | None = None,
     iou: str | None = None,
+    pred_mask: str | None = None,
+    true_mask: str | None = None,
     attributes: str | Sequence[str] | None = None,
     labels: Mapping[str, tuple[str, str]] | None = None,
     metadata: Any = None,
@@ -59,11 +66,16 @@ def compare(  # noqa: PLR0913 - the public door
     cluster: str | None = None,
     weight: str | None = None,
     min_group_size: int = 0,
+    suppress_below: int | None = None,
     score_type: str = "auto",
     missing_scores: str = "raise",
     missing_labels: str = "drop",
     missing_groups: str = "drop",
     missing_values: Sequence[str] = (),
+    label: float | None = None,
+    mask_threshold: float | None = None,
+    mask_type: str = "auto",
+    empty: str = "one",
     ci: float = 0.95,
     bootstrap: int | str | bool | Bootstrap | None = None,
 ) -> Comparison:
@@ -71,7 +83,8 @@ def compare(  # noqa: PLR0913 - the public door
 
     Only samples of which every model has a usable row count. The rows of a sample are paired: AUC by the paired
     DeLong test (Obuchowski's form with patients), rates by Newcombe's paired interval, means by the paired t test,
-    average precision by its influence values. Arguments that are not described here are those of `evaluate`.
+    average precision by its influence values. Models of a segmentation are compared by the mean Dice and IoU, from a
+    value per sample or from masks.
 
     Args:
         frame: One row per sample and model; anything that `evaluate` takes.
@@ -82,8 +95,11 @@ def compare(  # noqa: PLR0913 - the public door
         y_score: Column of scores.
         y_pred: Column of decisions already made.
         y_logit: Column of logits beside the probabilities.
-        dice: Column of the Dice of each sample, instead of labels and scores.
+        dice: Column of the Dice of each sample, instead of labels and scores; found by name (dice, dsc, ...) where the
+            table has no labels. A sample without a value for one of the models is left out.
         iou: Column of the IoU of each sample, beside or instead of `dice`.
+        pred_mask: Column with the paths of the predicted masks, from which Dice and IoU are computed.
+        true_mask: Column with the paths of the reference masks, the same for all models.
         attributes: Columns whose groups are compared.
         labels: Several findings per row; models are compared within each.
         metadata: A table with the attributes, joined by `on`.
@@ -101,11 +117,17 @@ def compare(  # noqa: PLR0913 - the public door
         cluster: Column of the patient.
         weight: Column of sample weights.
         min_group_size: Groups with fewer rows are left out of the gaps.
+        suppress_below: The smallest number of samples that may be read from the comparison; None for all. What would
+            tell a smaller one, of either model, is NULL with the note `suppressed`; see `fmfair.evaluate`.
         score_type: How scores are read.
         missing_scores: `"raise"`, or `"drop"` to leave such samples out.
         missing_labels: `"drop"` or `"raise"`.
         missing_groups: `"drop"` or `"keep"`.
         missing_values: Texts that mean missing.
+        label: The class to evaluate in masks with several; see `evaluate_segmentation`, also for the next three.
+        mask_threshold: The lowest probability, or grey level, that is foreground.
+        mask_type: What predicted masks hold: `"auto"`, `"label"`, `"probability"` or `"logit"`.
+        empty: What a sample counts whose masks are both empty: `"one"`, `"zero"`, or `"drop"` to leave it out.
         ci: Confidence level of the intervals.
         bootstrap: A number of replicates, True, or a `Bootstrap`, for what has no closed form: all other metrics, and
             gaps between more than two groups. All models of a patient or sample are drawn together.
@@ -133,22 +155,37 @@ def compare(  # noqa: PLR0913 - the public door
         >>> found.differences.select("group", "metric", "difference", "ci_method").row(0)
         (None, 'auc', 0.125, 'paired DeLong, z')
     """
+    scores = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred, "y_logit": y_logit, "labels": labels}
+    values = {"dice": dice, "iou": iou, "pred_mask": pred_mask, "true_mask": true_mask}
     given = {
-        "y_true": y_true,
-        "y_score": y_score,
-        "y_pred": y_pred,
-        "y_logit": y_logit,
-        "labels": labels,
         "attributes": attributes,
         "sample_id": sample_id,
         "cluster": cluster,
         "weight": weight,
         "bins": bins,
     }
-    values = {"dice": dice, "iou": iou, "pred_mask": None, "true_mask": None}
-    of_values = dice is not None or iou is not None
+    only = {
+        "classification": {
+            "thresholds": thresholds is not None,
+            "positive": positive is not None,
+            "ignore": len(ignore) > 0,
+            "classes": classes is not None,
+            "score_type": score_type != "auto",
+            "missing_scores": missing_scores != "raise",
+            "missing_labels": missing_labels != "drop",
+        },
+        "segmentation": {
+            "label": label is not None,
+            "mask_threshold": mask_threshold is not None,
+            "mask_type": mask_type != "auto",
+            "empty": empty != "one",
+        },
+    }
+    notes = Notes(options.suppress_below)
+    source = read_source(frame, metadata, on, notes)
+    of_values = are_values(readers.schema(source), scores, values, only)
     options = check_options(
-        among=(REGISTRY["dice"], REGISTRY["iou"]) if of_values else CLASSIFICATION,
+        among=SEGMENTATION if of_values else CLASSIFICATION,
         bins=bins,
         intersections=intersections,
         thresholds=thresholds,
@@ -157,6 +194,7 @@ def compare(  # noqa: PLR0913 - the public door
         ignore=ignore,
         classes=classes,
         min_group_size=min_group_size,
+        suppress_below=suppress_below,
         score_type=score_type,
         missing_scores=missing_scores,
         missing_labels=missing_labels,
@@ -169,43 +207,32 @@ def compare(  # noqa: PLR0913 - the public door
         raise FmfairError("ci=None: a comparison says how sure its differences are; give a level such as 0.95")
     if options.bootstrap is not None and options.bootstrap.method != "percentile":
         raise FmfairError(f"bootstrap={bootstrap!r}: differences have percentile limits; give a number of replicates")
-    notes = Notes()
-    source = read_source(frame, metadata, on, notes)
-    schema = readers.schema(source)
-    columns = _columns(schema, given | (values if of_values else {}), by, of_values, notes)
-    patients = unused_patients(schema, columns, options)
-    table = readers.collect(source, [*columns.needed, *patients])
-    wide, found = widen(table, columns) if columns.long else (table, columns)
-    numbers = sample_numbers(wide, found, notes)
-    read = value_samples if of_values else classification_samples
-    samples = read(wide, source, found, options, notes, [numbers])
-    for patient in patients:
-        note_patients(patient, sizes_of(table, columns, patient), notes)
+    base = Path(frame).parent if isinstance(frame, str | Path) else None
+    masks = Masks(label, mask_threshold, mask_type, empty, base=base)
+    masks.check(options)
+    columns = model_columns(readers.schema(source), given | (values if of_values else scores), by, of_values, notes)
+    samples, found = _samples(source, columns, options, notes, masks)
+    if of_values:
+        options = replace(options, metrics=_measured(options, found, metrics is None))
+        samples = _with_all_values(samples, options.metrics)
     return _compared(samples, found, options, (baseline, headline), notes)
 
 
-def _columns(
-    schema: Mapping[str, pl.DataType], given: dict[str, Any], by: Any, of_values: bool, notes: Notes
-) -> Columns:
-    """Which column plays which part; by-keys beside that of the models are found by name where `by` is one name."""
-    find = find_values if of_values else find_columns
-    names = as_names(by)
-    if not names:
-        raise FmfairError("by= names the column of the models, such as by='model'")
-    if names[0] not in schema:
-        raise FmfairError(
-            f"by={names[0]!r}: no column {names[0]!r}{near(str(names[0]), schema)}; name the column of the models. "
-            f"Columns: {listing(schema, limit=30)}"
-        )
-    if isinstance(by, str):
-        others = [name for name in find(schema, {**given, "by": None}, Notes()).by if name != by]
-        if others:
-            notes.say(f"compared within each {' and '.join(others)}, found by name; a list in by= chooses them")
-        names = (by, *others)
-    taken = [name for name in names[1:] if name in NAMES]
-    if taken:
-        raise FmfairError(f"by-key {listing(taken)} has the name of a column of the results; rename it")
-    return find(schema, {**given, "by": names}, notes)
+def _samples(
+    source: pl.LazyFrame, columns: Columns, options: Options, notes: Notes, masks: Masks
+) -> tuple[Samples, Columns]:
+    """The samples of all models, each with its number, and their columns."""
+    patients = unused_patients(readers.schema(source), columns, options)
+    table = readers.collect(source, [*columns.needed, *patients])
+    wide, found = widen(table, columns) if columns.long else (table, columns)
+    numbers = sample_numbers(wide, found, notes)
+    if "pred_mask" in found.values:
+        wide, found = with_overlap(wide, found, masks.of_columns(wide, found, masks.base), options, notes)
+    read = value_samples if found.values else classification_samples
+    samples = read(wide, source, found, options, notes, [numbers])
+    for patient in patients:
+        note_patients(patient, sizes_of(table, columns, patient), notes)
+    return samples, found
 
 
 def _compared(
@@ -213,10 +240,6 @@ def _compared(
 ) -> Comparison:
     """The comparison of the models of samples."""
     baseline, headline = asked
-    of_values = bool(columns.values)
-    if of_values:
-        options = _of_columns(options, columns)
-        samples = _with_all_values(samples, columns)
     if options.bootstrap is not None:
         samples = with_drawn(samples)
     aligned = align(samples, columns.by[0], baseline, notes)
@@ -224,36 +247,36 @@ def _compared(
     divided = groupings(aligned.samples.attributes, options.intersections)
     every = [Grouping(), *divided]
     listed = [g.cells(aligned.samples) for g in every]
-    measuring: Measuring
-    replicates = None
-    if of_values:
-        if options.bootstrap is not None:
-            raise FmfairError("bootstrap= is for classifications; the metrics of a segmentation are means")
-        measuring = ValueMeasuring(aligned.samples, options)
-        long = measuring.long(every, listed)
-    else:
-        engine = Engine(aligned.samples, options, notes)
-        measuring = ScoreMeasuring(engine)
-        long = measuring.long(every, listed)
-        if options.bootstrap is not None:
-            from fmfair.bootstrap.classification import resample
-
-            replicates = resample(engine, every, listed, long, options.bootstrap)
+    measuring = (ValueMeasuring if columns.values else ScoreMeasuring).of(aligned.samples, options, notes)
+    long = measuring.long(every, listed)
+    replicates = None if options.bootstrap is None else measuring.resample(every, listed, long, options.bootstrap)
+    if options.suppress_below is not None:
+        hidden = Suppression.of(long, aligned.samples, every, listed, RowsInMemory(aligned.samples), options)
+        long = hidden.applied(long)
+        hidden.note(notes)
     dependence = Dependence(aligned.samples.clustered, aligned.samples.weighted)
     comparing = Comparing(aligned, measuring, options.ci or 0.95, options.min_group_size, main, dependence)
     frames = comparing.frames(every, listed, long, replicates)
     facts = _facts(aligned, columns, options, main, baseline)
+    if options.suppress_below is not None:
+        shown = long.filter(pl.col("grouping") == 0)["n"].null_count() == 0
+        facts |= {"suppress_below": options.suppress_below, "n_samples": aligned.samples.n if shown else None}
     return Comparison(**frames, notes=tuple(notes), metadata=facts)
 
 
-def _of_columns(options: Options, columns: Columns) -> Options:
-    """The options with the metrics that there are values of."""
-    return replace(options, metrics=tuple(REGISTRY[name] for name in columns.values))
+def _measured(options: Options, columns: Columns, every: bool) -> tuple[Metric, ...]:
+    """The metrics that there are values of: all, or those that were asked for."""
+    there = [REGISTRY[name] for name in columns.values]
+    found = tuple(metric for metric in there if every or metric in options.metrics)
+    if not found:
+        asked, values = (listing(m.name for m in some) for some in (options.metrics, there))
+        raise FmfairError(f"metrics: there are values of {values}, not of {asked}")
+    return found
 
 
-def _with_all_values(samples: Samples, columns: Columns) -> Samples:
+def _with_all_values(samples: Samples, metrics: Sequence[Metric]) -> Samples:
     """The samples that have all values."""
-    whole = samples.frame.select(pl.all_horizontal(pl.col(list(columns.values)).is_not_null())).to_series()
+    whole = samples.frame.select(pl.all_horizontal(pl.col([m.name for m in metrics]).is_not_null())).to_series()
     return replace(samples, frame=samples.frame.filter(whole), profiles=samples.profiles.of(whole))
 
 

@@ -8,12 +8,14 @@ from typing import NamedTuple, Protocol
 
 import polars as pl
 
+from fmfair.bootstrap.replicates import Replicates
 from fmfair.groupings import Grouping
 from fmfair.influence import Cases, Flags, mean_influence, ranking_influences, weights_of
 from fmfair.measures import Engine, long_table
 from fmfair.metrics.metric import IntervalKind, Metric
 from fmfair.moments import confusion_cases
-from fmfair.options import Options
+from fmfair.notes import Notes
+from fmfair.options import Bootstrap, Options
 from fmfair.samples import Samples
 from fmfair.segmentation import long_values
 from fmfair.spread import with_spread
@@ -49,12 +51,30 @@ class Measuring(Protocol):
     def influences(self, grouping: Grouping, rows: CellRows) -> Iterator[Influence]:
         """The influences on all metrics with a closed form."""
 
+    def resample(
+        self, groupings: Sequence[Grouping], listed: Sequence[pl.DataFrame], long: pl.DataFrame, bootstrap: Bootstrap
+    ) -> Replicates:
+        """The values of the long table in all replicates."""
+
 
 @dataclass(frozen=True)
 class ScoreMeasuring:
     """Measures a classification."""
 
     engine: Engine
+
+    @classmethod
+    def of(cls, samples: Samples, options: Options, notes: Notes) -> ScoreMeasuring:
+        """What measures the samples."""
+        return cls(Engine(samples, options, notes))
+
+    def resample(
+        self, groupings: Sequence[Grouping], listed: Sequence[pl.DataFrame], long: pl.DataFrame, bootstrap: Bootstrap
+    ) -> Replicates:
+        """The values of the long table in all replicates."""
+        from fmfair.bootstrap.classification import resample
+
+        return resample(self.engine, groupings, listed, long, bootstrap)
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -83,7 +103,7 @@ class ScoreMeasuring:
         weight = weights_of(rows, frame)
         for name, column in engine.row_values().items():
             yield Influence(order[name], None, mean_influence(rows.of(column), rows, weight))
-        rates = [metric for metric in self.metrics if metric.shares is not None]
+        rates = [metric for metric in self.metrics if metric.parts is not None]
         if not rates:
             return
         cuts = engine.thresholds(grouping) if engine.scored else None
@@ -100,6 +120,19 @@ class ValueMeasuring:
 
     samples: Samples
     options: Options
+
+    @classmethod
+    def of(cls, samples: Samples, options: Options, _: Notes) -> ValueMeasuring:
+        """What measures the samples."""
+        return cls(samples, options)
+
+    def resample(
+        self, groupings: Sequence[Grouping], listed: Sequence[pl.DataFrame], long: pl.DataFrame, bootstrap: Bootstrap
+    ) -> Replicates:
+        """The values of the long table in all replicates."""
+        from fmfair.bootstrap.means import resample_means
+
+        return resample_means(self.samples, self.metrics, groupings, listed, long, bootstrap)
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
