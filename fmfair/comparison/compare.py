@@ -25,7 +25,7 @@ from fmfair.metrics.metric import Metric
 from fmfair.metrics.registry import CLASSIFICATION, REGISTRY
 from fmfair.metrics.segmentation import SEGMENTATION
 from fmfair.notes import Notes
-from fmfair.options import Bins, Bootstrap, Intersections, Options, Threshold, check_options
+from fmfair.options import Bins, Bootstrap, Intersections, Options, Threshold, check_least, check_options
 from fmfair.patients import note_patients, sizes_of, unused_patients
 from fmfair.roles import Columns
 from fmfair.row_counts import RowsInMemory
@@ -181,7 +181,7 @@ def compare(  # noqa: PLR0913 - the public door
             "empty": empty != "one",
         },
     }
-    notes = Notes(options.suppress_below)
+    notes = Notes(check_least(suppress_below))
     source = read_source(frame, metadata, on, notes)
     of_values = are_values(readers.schema(source), scores, values, only)
     options = check_options(
