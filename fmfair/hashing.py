@@ -105,10 +105,21 @@ def content_hashes(frame: pl.DataFrame) -> Hashes:
         frame: The table of samples: `by`, group codes and what was measured.
     """
     rows = frame.select(c for c in frame.columns if re.fullmatch(r"g\d+", c) or c in _CONTENT)
-    alike = rows.select(occurrence=pl.int_range(pl.len(), dtype=pl.UInt64).over(rows.columns)).to_series()
-    hashes = mixed(alike.to_numpy().copy())
+    hashes = _of_rows(rows, np.zeros(rows.height, dtype=np.uint64))
+    # Few rows are alike where scores have all their digits, and only these need to be told apart.
+    again = pl.Series(hashes).is_duplicated()
+    if again.any():
+        alike = rows.filter(again)
+        number = alike.select(occurrence=pl.int_range(pl.len(), dtype=pl.UInt64).over(alike.columns)).to_series()
+        hashes[again.to_numpy()] = _of_rows(alike, number.to_numpy())
+    return hashes
+
+
+def _of_rows(rows: pl.DataFrame, occurrence: Hashes) -> Hashes:
+    hashes, spare = mixed(occurrence.copy()), np.empty(rows.height, dtype=np.uint64)
     for column in rows.drop("by").iter_columns():
-        hashes = mixed(hashes ^ _bits(column))
+        hashes ^= _bits(column)
+        hashes = mixed(hashes, hashes, spare)
     return hashes
 
 
