@@ -19,7 +19,6 @@ Texts = NDArray[np.object_]
 
 NO_INTERVAL = "a group has no interval"
 NO_INTERVAL_OF_PAIR = "one of the groups has no interval"
-SPARSE = "expected counts below 5, for which the test is only roughly right"
 
 
 class Differences(NamedTuple):
@@ -78,7 +77,7 @@ class Forms:
         tested = self.tested(first.beside(second), metric, np.tile(np.arange(count), 2), count)
         nothing = np.full(count, np.nan)
         difference = mover_difference(*both)
-        note = np.where(tested.sparse & ~np.isnan(tested.p), SPARSE, "").astype(object)
+        note = np.where(np.isnan(tested.p), "", tested.doubt).astype(object)
         return Differences(
             difference,
             mover_ratio(*both) if has_ratio(metric) else Interval(nothing, nothing),
@@ -107,7 +106,7 @@ class Forms:
             Interval(*(np.where(whole, limit, np.nan) for limit in gap)),
             np.array([f"simultaneous, {name}" for name in first_of(method, family, count)]),
             tested,
-            np.where(~whole, NO_INTERVAL, np.where(tested.sparse, SPARSE, "")).astype(object),
+            np.where(whole, tested.doubt, NO_INTERVAL).astype(object),
             np.full(count, True),
         )
 

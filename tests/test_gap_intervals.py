@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from engines import both
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from statistics_data import GROUP, PATIENT, S1, Y
+from small_tables import T, tables
 
 import fmfair
-
-T = pl.DataFrame({"y": Y, "s1": S1, "group": list(GROUP), "patient": PATIENT})
 
 
 def gaps(frame: pl.DataFrame, **given: Any) -> dict[tuple[str, str], dict[str, Any]]:
@@ -64,6 +63,33 @@ def test_a_group_without_an_interval_leaves_none_for_the_gap() -> None:
     assert (row["ci_low"], row["ci_note"]) == (None, "a group has no interval")
 
 
+def few_and_many(patients: int) -> pl.DataFrame:
+    """Five images of every patient, so many patients in group a and 80 in b, where accuracy is .6 of either."""
+    rng = np.random.default_rng(5)
+    parts = []
+    for group, count in (("a", patients), ("b", 80)):
+        y = rng.integers(0, 2, 5 * count)
+        right = rng.random(5 * count) < 0.6
+        who = [f"{group}{k // 5}" for k in range(5 * count)]
+        parts.append(pl.DataFrame({"y": y, "s1": np.where(right, y, 1 - y) * 1.0, "group": group, "patient": who}))
+    return pl.concat(parts)
+
+
+@pytest.mark.parametrize(("patients", "doubt"), [(49, True), (50, False)])
+def test_the_test_of_few_patients_says_that_it_is_too_sure(patients: int, doubt: bool) -> None:
+    note = "a group has fewer than 50 patients, for which p is somewhat too small" if doubt else None
+    columns = {"y_true": "y", "y_score": "s1", "attributes": "group", "by": [], "metrics": ["accuracy", "auc"]}
+    frame = few_and_many(patients)
+
+    for report in both(frame, cluster="patient", **columns):
+        tested = report.gaps.filter(pl.col("statistic") == "difference").select("metric", "p_method", "ci_note").rows()
+        assert {m: p for m, p, _ in tested}["accuracy"] == "chi-square, effective sizes"
+        assert {m: n for m, _, n in tested} == {"accuracy": note, "auc": None}
+        assert report.pairs.filter(pl.col("metric") == "accuracy")["note"].item() == note
+    # Rows that count alike are tested as they should be.
+    assert gaps(frame)["accuracy", "difference"]["ci_note"] is None
+
+
 def test_other_statistics_have_none() -> None:
     found = gaps(T)
     assert found["auc", "ratio"]["ci_low"] is None
@@ -77,18 +103,6 @@ def test_a_gap_of_segmentation() -> None:
     assert row["statistic"] == "difference"
     assert 0 <= row["ci_low"] <= row["value"] <= row["ci_high"]
     assert row["p_method"] == "Welch"
-
-
-@st.composite
-def tables(draw: st.DrawFn) -> pl.DataFrame:
-    n = draw(st.integers(1, 40))
-    columns = {
-        "y": draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)),
-        "s1": [k / 10 for k in draw(st.lists(st.integers(0, 10), min_size=n, max_size=n))],
-        "group": draw(st.lists(st.sampled_from("abcd"), min_size=n, max_size=n)),
-        "patient": draw(st.lists(st.integers(0, 6), min_size=n, max_size=n)),
-    }
-    return pl.DataFrame(columns)
 
 
 @settings(max_examples=30)

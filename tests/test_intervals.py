@@ -9,13 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from statistics_data import GROUP, PATIENT, S1, W, Y
+from small_tables import T, tables
 
 import fmfair
 from fmfair.metrics.registry import REGISTRY
 from fmfair.statistics.proportions import wilson
-
-T = pl.DataFrame({"y": Y, "s1": S1, "group": list(GROUP), "patient": PATIENT, "w": W})
 
 
 def values(frame: pl.DataFrame, **given: Any) -> dict[tuple[str, str], dict[str, Any]]:
@@ -179,21 +177,8 @@ def test_means_of_segmentation() -> None:
     assert (z["ci_low"], z["ci_note"]) == (None, "no spread: the values are all alike")
 
 
-@st.composite
-def tables(draw: st.DrawFn) -> pl.DataFrame:
-    n = draw(st.integers(1, 40))
-    column = {
-        "label": draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)),
-        "prob": [k / 10 for k in draw(st.lists(st.integers(0, 10), min_size=n, max_size=n))],
-        "group": draw(st.lists(st.sampled_from("abc"), min_size=n, max_size=n)),
-        "patient": draw(st.lists(st.integers(0, 6), min_size=n, max_size=n)),
-        "w": draw(st.lists(st.sampled_from((0.25, 1.0, 3.0)), min_size=n, max_size=n)),
-    }
-    return pl.DataFrame(column)
-
-
-@settings(max_examples=60)
-@given(tables(), st.booleans(), st.booleans(), st.booleans(), st.sampled_from((0.8, 0.95, 0.999)))
+@settings(max_examples=30)
+@given(tables("abc"), st.booleans(), st.booleans(), st.booleans(), st.sampled_from((0.8, 0.95, 0.999)))
 def test_intervals_of_any_table(frame: pl.DataFrame, clustered: bool, weighted: bool, wald: bool, level: float) -> None:
     given: dict[str, Any] = {"cluster": "patient"} if clustered else {}
     if weighted:
@@ -201,7 +186,7 @@ def test_intervals_of_any_table(frame: pl.DataFrame, clustered: bool, weighted: 
     if wald:
         given["auc_interval"] = "wald"
     report = fmfair.evaluate(
-        frame, y_true="label", y_score="prob", attributes="group", by=[], metrics="all", ci=level, **given
+        frame, y_true="y", y_score="s1", attributes="group", by=[], metrics="all", ci=level, **given
     )
     for row in pl.concat([report.groups, report.overall], how="diagonal").iter_rows(named=True):
         metric, low, high = REGISTRY[row["metric"]], row["ci_low"], row["ci_high"]

@@ -8,12 +8,10 @@ from typing import Any
 import polars as pl
 import pytest
 from hypothesis import given, settings
-from statistics_data import GROUP, PATIENT, S1, Y
-from test_gap_intervals import tables
+from small_tables import T, tables
 
 import fmfair
 
-T = pl.DataFrame({"y": Y, "s1": S1, "group": list(GROUP), "patient": PATIENT})
 COLUMNS: dict[str, Any] = {"y_true": "y", "y_score": "s1", "attributes": "group", "by": []}
 
 

@@ -66,7 +66,7 @@ class ResampledForms(Forms):
         if metric.interval is not None:
             return super().tested(values, metric, family, count)
         nothing = np.full(count, np.nan)
-        return GroupTest(nothing, np.full(count, ""), self._variance(values, metric), np.zeros(count, dtype=bool))
+        return GroupTest(nothing, np.full(count, ""), self._variance(values, metric), np.full(count, "", dtype=object))
 
     def _variance(self, values: Values, metric: Metric) -> Floats:
         """Of the replicates; NaN where too many are undefined, and of errors of calibration, whose bias differs."""
