@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ import pytest
 from bootstrap_support import Prepared, predictions, prepared
 
 from fmfair.bootstrap.drawing import draws_of
+from fmfair.bootstrap.lanes import PACKINGS, Lanes, packed
 from fmfair.bootstrap.replicates import Replicates
+from fmfair.bootstrap.weights import DRAWS
 from fmfair.measures import Engine
 from fmfair.notes import Notes
 from fmfair.options import Bootstrap
@@ -64,14 +67,43 @@ def test_replicates_are_the_values_of_the_rows_that_were_drawn(case: str, decima
 
 
 @pytest.mark.parametrize("count", [100, 101])
-def test_two_replicates_at_once_are_each_by_itself(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_replicates_in_one_number_are_each_by_itself(
+    packing: Lanes, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     given = prepared(predictions(90, 8, decimals=1), thresholds=[0.3, 0.5], metrics=["auc", "average_precision", "ppv"])
     alone = given.replicates(Bootstrap(count)).values
 
-    monkeypatch.setattr("fmfair.bootstrap.orders.PACKED_FROM", 1)
+    monkeypatch.setattr("fmfair.bootstrap.lanes.PACKED_FROM", 1)
+    monkeypatch.setattr("fmfair.bootstrap.lanes.PACKINGS", (packing,))
     _compare(given, 1e-12)
 
     np.testing.assert_allclose(given.replicates(Bootstrap(count)).values, alone, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_lanes_hold_what_they_promise(packing: Lanes) -> None:
+    """The largest count of every replicate and the largest sum, beside every other."""
+    assert len(DRAWS) <= 16
+    counts = np.array(list(product([0, 1, 15], repeat=packing.count)), dtype=np.uint8).T
+    numbers = sum(counts[lane].astype(np.int64) << 4 * lane for lane in range(packing.count))
+    spread = numbers * packing.spread & packing.mask
+    np.testing.assert_array_equal(packing.unpacked(spread[None], "test"), counts)
+
+    largest = 2**packing.width - 1
+    sums = np.array(list(product([0, 1, largest], repeat=packing.count)), dtype=np.int64).T
+    together = sum(sums[lane] << packing.width * lane for lane in range(packing.count))
+    np.testing.assert_array_equal(packing.unpacked(together[None], "test"), sums)
+
+
+def test_what_fits_no_lane_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fmfair.bootstrap.lanes.PACKED_FROM", 1)
+    counts = np.ones((4, 10), dtype=np.uint8)
+
+    lanes = [packed(counts, most).lanes for most in (2**21 - 1, 2**21, 2**31 - 1, 2**31)]
+
+    assert [found and found.count for found in lanes] == [3, 2, 2, None]
+    assert packed(counts.astype(np.float64), 10).lanes is None
 
 
 def test_replicates_of_decisions_alone() -> None:

@@ -154,7 +154,7 @@ def test_gaps_of_equal_groups_hold_0_as_often_as_they_should(k: int) -> None:
     forms = ResampledForms(Dependence(), replicates, 0.95)
 
     family = np.repeat(np.arange(families), k)
-    found = forms.gaps(Values(rows.with_columns(**sizes)), REGISTRY["balanced_accuracy"], family, families, 0.95)
+    found = forms.gaps(Values(rows.with_columns(**sizes)), REGISTRY["mcc"], family, families, 0.95)
 
     assert (found.limits.low == 0).mean() > (0.9 if k == 2 else 0.93)
     values = value.reshape(families, k)

@@ -9,7 +9,7 @@ import polars as pl
 
 from fmfair.bootstrap.replicates import Skewness
 from fmfair.groupings import Grouping
-from fmfair.influence import mean_influence, ranking_influences, rate_influence, weights_of
+from fmfair.influence import Cases, mean_influence, ranking_influences, weights_of
 from fmfair.measures import Engine
 from fmfair.metrics.bins import brier_rows
 from fmfair.metrics.metric import IntervalKind, Metric
@@ -68,13 +68,14 @@ def _influences(engine: Engine, grouping: Grouping, rows: CellRows) -> Iterator[
             if metric.name in _ROWS:
                 values = frame.select(_ROWS[metric.name].alias("value")).to_series()
                 yield metric.name, None, mean_influence(rows.of(values), rows, weight)
-    rates = [m for m in metrics if m.shares is not None]
+    rates = [m for m in metrics if m.parts is not None]
     if rates:
         cuts = engine.thresholds(grouping) if engine.cutting is not None else None
         rank = None if engine.cutting is None else engine.cutting.column
         for t, cases in confusion_cases(frame, rows, cuts, rank, decided="pred" in frame.columns):
+            counted = Cases(rows, cases, weight)
             for metric in rates:
-                yield metric.name, t, rate_influence(metric, rows, cases, weight)[0]
+                yield metric.name, t, counted.influence(metric)[0]
 
 
 def _of_cells(rows: CellRows, grouping: int, metric: str, t: int | None, influence: Floats) -> pl.DataFrame:

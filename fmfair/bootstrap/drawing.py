@@ -19,7 +19,7 @@ Weights: TypeAlias = npt.NDArray[Any]
 Positions: TypeAlias = npt.NDArray[np.intp]
 
 # Weights, and replicates, that a task is given at once.
-AT_ONCE, MOST_AT_ONCE = 2**23, 256
+AT_ONCE, MOST_AT_ONCE = 12 * 2**20, 256
 
 # Weights that are worked on at once, so that they stay close to the processor.
 CLOSE = 2**19
@@ -81,7 +81,7 @@ class Draws:
 
 def portions(weights: Weights) -> Iterator[Weights]:
     """The weights of a few replicates at a time."""
-    step = max(2, CLOSE // max(weights.shape[1], 1))
+    step = max(3, CLOSE // max(weights.shape[1], 1))
     for start in range(0, len(weights), step):
         yield weights[start : start + step]
 

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from fmfair.bootstrap.lanes import Packed
 from fmfair.bootstrap.scratch import Scratch
 from fmfair.metrics.blocks import CUT
 from fmfair.metrics.metric import Metric
@@ -31,33 +32,6 @@ Found: TypeAlias = dict[str, Floats]
 _SCRATCH = Scratch()
 _TINY = 1e-300
 
-# From so many rows on two replicates are added up at once, in the two halves of a whole number.
-PACKED_FROM, PACKED_UP_TO = 2**15, 2**28
-_HALVES = np.int64(0x0000_00FF_0000_00FF)
-_LOWER = np.int64(0xFFFF_FFFF)
-
-
-def packed(weights: Weights) -> Weights:
-    """Counts of at most 255, two replicates to a number where there are many rows; other weights as they are."""
-    if weights.dtype != np.uint8 or not PACKED_FROM <= weights.shape[1] <= PACKED_UP_TO:
-        return weights
-    if len(weights) % 2:
-        weights = np.concatenate([weights, np.zeros_like(weights[:1])])
-    pairs: Weights = weights[1::2].astype(np.uint16) << np.uint16(8)
-    pairs |= weights[::2]
-    return pairs
-
-
-def _unpacked(values: Weights, name: str) -> Floats:
-    """Sums of single replicates, from sums of two at once."""
-    if values.dtype == np.float64:
-        return values
-    single = _SCRATCH.array(name, (2 * len(values), values.shape[1]))
-    half = _SCRATCH.array("half", values.shape, np.int64)
-    np.copyto(single[::2], np.bitwise_and(values, _LOWER, out=half))
-    np.copyto(single[1::2], np.right_shift(values, 32, out=half))
-    return single
-
 
 @dataclass(frozen=True)
 class Places:
@@ -71,19 +45,21 @@ class Places:
     rows: Positions
     starts: Positions
 
-    def weights(self, weights: Weights, name: str) -> Weights:
-        """The weights in order, 0 at the starts: sums of them are exact, or those of two replicates at once."""
-        shape = (len(weights), len(self.rows))
-        drawn = _SCRATCH.array(f"{name} {weights.dtype}", shape, weights.dtype)
-        np.take(weights, self.rows, axis=1, mode="clip", out=drawn)
+    def weights(self, weights: Packed, name: str) -> Weights:
+        """The weights in order, 0 at the starts: floats, or whole numbers whose lanes are replicates."""
+        numbers, lanes = weights.numbers, weights.lanes
+        shape = (len(numbers), len(self.rows))
+        drawn = _SCRATCH.array(f"{name} {numbers.dtype}", shape, numbers.dtype)
+        np.take(numbers, self.rows, axis=1, mode="clip", out=drawn)
         drawn[:, self.starts] = 0
         if drawn.dtype == np.float64:
             return drawn
-        values = _SCRATCH.array(name, shape, np.int64 if drawn.dtype == np.uint16 else np.float64)
-        np.copyto(values, drawn)
-        if drawn.dtype == np.uint16:
-            values |= np.left_shift(values, 24, out=_SCRATCH.array(f"{name} running", shape, np.int64))
-            values &= _HALVES
+        values = _SCRATCH.array(name, shape, np.int64 if lanes else np.float64)
+        if lanes is None:
+            np.copyto(values, drawn)
+        else:
+            np.multiply(drawn, lanes.spread, out=values, dtype=np.int64)
+            values &= lanes.mask
         return values
 
 
@@ -135,13 +111,13 @@ class Order:
     cut_negatives: Positions
     cut_steps: Positions
 
-    def sums(self, weights: Weights) -> Sums:
+    def sums(self, weights: Packed) -> Sums:
         """What the metrics are arithmetic on, of replicates whose row weights are the rows of an array.
 
         It holds until the same thread asks for the next.
 
         Args:
-            weights: As from `packed`.
+            weights: Of rows, the rows of the array replicates.
         """
         negative = self.negatives.weights(weights, "negatives")
         negative, n_neg = _running(negative, self.negatives.starts, "negatives")
@@ -151,11 +127,12 @@ class Order:
         positive, n_pos = _running(steps, self.starts, "positives")
         return Sums(
             self,
-            _unpacked(steps, "steps"),
-            _unpacked(positive, "positive"),
+            weights,
+            weights.unpacked(steps, "steps"),
+            weights.unpacked(positive, "positive"),
             negative,
-            _unpacked(n_pos, "n_pos").copy(),
-            _unpacked(n_neg, "n_neg").copy(),
+            weights.unpacked(n_pos, "n_pos").copy(),
+            weights.unpacked(n_neg, "n_neg").copy(),
         )
 
 
@@ -216,14 +193,16 @@ class Sums:
 
     Attributes:
         order: The order.
+        weights: Those that were added up.
         steps: The weight of the positives of each step, 0 at the starts.
         positive: That of all positives with a score at least as high.
-        negative: That of all negatives with a score at least as high as that in each place, maybe of two at once.
+        negative: That of all negatives with a score at least as high as that in each place, still packed.
         n_pos: The weight of the positives of each cell.
         n_neg: The weight of the negatives of each cell.
     """
 
     order: Order
+    weights: Packed
     steps: Floats
     positive: Floats
     negative: Weights
@@ -238,13 +217,13 @@ class Sums:
     def auc(self) -> Floats:
         """The AUC of each cell; NaN without both classes."""
         product = _SCRATCH.array("product", self.steps.shape)
+        pairs = self.n_pos * self.n_neg
         if self.order.passed is None:
             np.multiply(self.fp, self.steps, out=product)
-            product *= 2.0
         else:
             np.add(self.fp, self._negatives(self.order.passed, "passed"), out=product)
             product *= self.steps
-        pairs = 2.0 * self.n_pos * self.n_neg
+            pairs = 2.0 * pairs
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.clip((pairs - self._per_cell(product)) / pairs, 0.0, 1.0)
 
@@ -268,7 +247,7 @@ class Sums:
         ):
             ends = np.append(starts[1:], running.shape[1]) - 1
             start, end, at = (
-                _unpacked(running.take(places, axis=1), "cuts").copy()
+                (running.take(places, axis=1) if running is self.positive else self._negatives(places, "cuts")).copy()
                 for places in (starts[order.cut_cell], ends[order.cut_cell], cut)
             )
             found[called], found[others] = at - start, end - at
@@ -295,7 +274,7 @@ class Sums:
     def _negatives(self, places: Positions, name: str) -> Floats:
         shape = (len(self.negative), len(places))
         taken = _SCRATCH.array(f"{name} taken", shape, self.negative.dtype)
-        return _unpacked(np.take(self.negative, places, axis=1, mode="clip", out=taken), name)
+        return self.weights.unpacked(np.take(self.negative, places, axis=1, mode="clip", out=taken), name)
 
     def _per_cell(self, values: Floats) -> Floats:
         """Sums over the steps of each cell."""

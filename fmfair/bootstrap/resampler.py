@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -12,8 +14,9 @@ import polars as pl
 from fmfair.bootstrap.bin_sums import Parts, Slots, make_parts, make_slots
 from fmfair.bootstrap.calibrating import score_sums
 from fmfair.bootstrap.cells import Cells
-from fmfair.bootstrap.drawing import Draws, Weights, portions
-from fmfair.bootstrap.orders import Found, Order, Sums, make_order, packed
+from fmfair.bootstrap.drawing import MAX_THREADS, Draws, Weights, portions
+from fmfair.bootstrap.lanes import Packed, packed
+from fmfair.bootstrap.orders import Found, Order, Sums, make_order
 from fmfair.fit import fit_cells
 from fmfair.measures import Engine
 from fmfair.metrics.bins import unit_bin
@@ -88,12 +91,14 @@ class Resampler:
         if ranking is None or cutting is None:
             return [], None
         same = ranking is cutting
-        ranked = [self._order(i, ranking, cuts=same) for i in range(len(self.cells.groupings))]
-        if same or not any(len(asked) for asked in self.asked):
-            return ranked, None
-        return ranked, [self._order(i, cutting, cuts=True) for i in range(len(self.cells.groupings))]
+        every = range(len(self.cells.groupings))
+        with ThreadPoolExecutor(min(MAX_THREADS, pl.thread_pool_size())) as pool:
+            ranked = list(pool.map(partial(self._order, ranks=ranking, cuts=same), every))
+            if same or not any(len(asked) for asked in self.asked):
+                return ranked, None
+            return ranked, list(pool.map(partial(self._order, ranks=cutting, cuts=True), every))
 
-    def _order(self, i: int, ranks: Ranks, *, cuts: bool) -> Order:
+    def _order(self, i: int, *, ranks: Ranks, cuts: bool) -> Order:
         cell = self.cells.of_profiles(i, self.engine.profiles.table).take(self.profile)
         rank = self.engine.frame[ranks.column].to_numpy()[self.base] >> 1
         asked = self.asked[i] if cuts else self.asked[i].clear()
@@ -137,7 +142,8 @@ class Resampler:
         for some in portions(weights):
             for n_bins, (slots, _) in self.bins.items():
                 of_slots[n_bins].append(slots.sums(some))
-            ordered.append(self._ordered(some))
+            largest = next(iter(of_slots.values()))[-1]["weight"].sum(axis=1).max(initial=0.0)
+            ordered.append(self._ordered(packed(some, largest)))
         cells, decided, debiased = self._binned_metrics({n: _stacked(parts) for n, parts in of_slots.items()})
         ranked, cuts = (_stacked([part[k] for part in ordered]) for k in (0, 1))
         cells |= ranked
@@ -148,22 +154,16 @@ class Resampler:
                 cells.setdefault(name, np.full((len(weights), self.cells.count), np.nan))[i] = column
         return cells, cuts, debiased
 
-    def _ordered(self, weights: Weights) -> tuple[Found, Found]:
+    def _ordered(self, weights: Packed) -> tuple[Found, Found]:
         """The ranking metrics of the cells, and the confusion counts of the cuts."""
         others = {m.name: m for m in self.metrics if m.table == "blocks" and m.name not in DIRECT}
-        pairs = packed(weights)
         ranked: list[Found] = []
-        drawn = len(weights) if pairs is weights else 2 * len(pairs)
-        confusions: list[Found] = [dict.fromkeys(CONFUSION, np.zeros((drawn, 0)))]
+        confusions: list[Found] = [dict.fromkeys(CONFUSION, np.zeros((weights.replicates, 0)))]
         for i, order in enumerate(self.orders):
-            sums = order.sums(pairs)
+            sums = order.sums(weights)
             ranked.append(self._ranked(sums, others))
-            confusions.append((sums if self.cuts is None else self.cuts[i].sums(pairs)).confusion())
-        # The last replicate may have been packed with none.
-        of_cells, of_cuts = (
-            {name: of[: len(weights)] for name, of in _joined(found).items()} for found in (ranked, confusions)
-        )
-        return of_cells, of_cuts
+            confusions.append((sums if self.cuts is None else self.cuts[i].sums(weights)).confusion())
+        return _joined(ranked), _joined(confusions)
 
     def _ranked(self, sums: Sums, others: Mapping[str, Metric]) -> Found:
         found: Found = {}

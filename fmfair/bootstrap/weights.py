@@ -22,8 +22,11 @@ DRAWS = (24109, 24109, 12055, 4021, 1002, 201, 33, 5, 1)
 # Replicates that share a hash of 64 bits: a count takes 16.
 LANES = 4
 
+# Counts up to this one are looked for in all draws, larger ones in the few that are larger.
+_OFTEN = 3
+
 # Units whose hashes are worked on at once: they stay close to the processor.
-_BATCH = 16_384
+_BATCH = 8_192
 
 
 def replicate_weights(units: Hashes, seed: int, first: int, replicates: int) -> Counts:
@@ -45,7 +48,6 @@ def replicate_weights(units: Hashes, seed: int, first: int, replicates: int) -> 
         True
     """
     counts = np.empty((replicates, len(units)), dtype=np.uint8)
-    steps = (np.cumsum(DRAWS)[:-1]).astype(np.uint16)
     z, t = (np.empty(min(_BATCH, len(units)), dtype=np.uint64) for _ in range(2))
     keys = _keys(seed, first // LANES, replicates // LANES)
     for start in range(0, len(units), _BATCH):
@@ -54,13 +56,22 @@ def replicate_weights(units: Hashes, seed: int, first: int, replicates: int) -> 
         for block, key in enumerate(keys):
             np.add(some, key, out=z[:size])
             hashes = mixed(z[:size], z[:size], t[:size])
-            for lane in range(LANES):
-                bits = (hashes >> np.uint64(16 * lane)).astype(np.uint16)
-                drawn = counts[block * LANES + lane, start : start + size]
-                np.greater_equal(bits, steps[0], out=drawn.view(np.bool_))
-                for step in steps[1:]:
-                    drawn += bits >= step
+            # The lowest 16 bits are the first of the replicates.
+            bits = hashes.astype("<u8", copy=False).view("<u2").reshape(size, LANES).T.astype(np.uint16, order="C")
+            counts[block * LANES : (block + 1) * LANES, start : start + size] = _counts(bits)
     return counts
+
+
+def _counts(bits: npt.NDArray[np.uint16]) -> Counts:
+    """How often something is drawn, from 16 bits each."""
+    steps = np.cumsum(DRAWS)[:-1].astype(np.uint16)
+    found = (bits >= steps[0]).view(np.uint8)
+    more = np.empty(bits.shape, dtype=np.bool_)
+    for step in steps[1:_OFTEN]:
+        found += np.greater_equal(bits, step, out=more).view(np.uint8)
+    rare = np.flatnonzero(np.greater_equal(bits, steps[_OFTEN], out=more))
+    found.ravel()[rare] += np.searchsorted(steps[_OFTEN:], bits.ravel()[rare], side="right").astype(np.uint8)
+    return found
 
 
 def _keys(seed: int, first: int, blocks: int) -> Hashes:
