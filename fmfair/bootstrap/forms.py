@@ -142,4 +142,4 @@ class ResampledForms(Forms):
 
 def _over(first: Floats, second: Floats) -> Floats:
     """One over the other; NaN where that is undefined."""
-    return np.divide(first, second, out=np.full(np.shape(first), np.nan), where=second > 0)
+    return np.asarray(np.divide(first, second, out=np.full(np.shape(first), np.nan), where=second > 0))

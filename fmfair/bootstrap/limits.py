@@ -70,9 +70,7 @@ def with_bootstrap(
         for whole, part in zip(found, limits_of(values.at(rows), metric, replicates, level, dependence), strict=True):
             whole[rows] = part
         if replicates.chance and metric.parameters.kind == "ece":
-            p[rows] = [
-                replicates.calibration_p(row, value) for row, value in zip(rows, long["value"][rows], strict=True)
-            ]
+            p[rows] = _calibration_p(values.at(rows), replicates)
     return long.with_columns(
         pl.Series("ci_low", found.low).fill_nan(None),
         pl.Series("ci_high", found.high).fill_nan(None),

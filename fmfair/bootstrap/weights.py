@@ -65,7 +65,7 @@ def replicate_weights(units: Hashes, seed: int, first: int, replicates: int) -> 
 def _counts(bits: npt.NDArray[np.uint16]) -> Counts:
     """How often something is drawn, from 16 bits each."""
     steps = np.cumsum(DRAWS)[:-1].astype(np.uint16)
-    found = (bits >= steps[0]).view(np.uint8)
+    found: Counts = (bits >= steps[0]).view(np.uint8)
     more = np.empty(bits.shape, dtype=np.bool_)
     for step in steps[1:_OFTEN]:
         found += np.greater_equal(bits, step, out=more).view(np.uint8)

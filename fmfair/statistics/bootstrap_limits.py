@@ -100,7 +100,8 @@ def percentile_p(replicates: ArrayLike, of: float = 0.0) -> FloatArray:
         >>> percentile_p(np.array([[0.1, -0.1], [0.2, 0.0], [0.3, 0.2]])).tolist()
         [0.5, 1.0]
     """
-    return np.minimum(2 * np.minimum(*_tails(np.asarray(replicates, dtype=np.float64), of)), 1.0)
+    below, above = _tails(np.asarray(replicates, dtype=np.float64), of)
+    return np.asarray(np.minimum(2 * np.minimum(below, above), 1.0))
 
 
 def bca_p(replicates: ArrayLike, estimate: ArrayLike, acceleration: ArrayLike, of: float = 0.0) -> FloatArray:
