@@ -17,7 +17,7 @@ from fmfair.columns import CERTAINTY
 from fmfair.forms import NO_INTERVAL, Forms, all_known, first_of, widest
 from fmfair.gaps import PLACE, places_of, run_starts
 from fmfair.group_tests import GroupTest
-from fmfair.intervals import NO_CLOSED_FORM, NO_FORM, Values
+from fmfair.intervals import Values, without_form
 from fmfair.metrics.metric import Metric
 from fmfair.named_gaps import NAMED_AFTER, ODDS
 from fmfair.pairs import verdict
@@ -67,8 +67,8 @@ def with_certainty(
         found = found.with_columns(verdict=pl.when(concerned).then(verdict(margin)).otherwise("verdict"))
     defined = pl.col("value").is_not_null()
     silent = defined & pl.col("ci_low").is_null() & pl.col("ci_note").is_null() & (pl.col("statistic") == "difference")
-    biased = pl.col("metric").is_in([m.name for m in metrics if m.is_biased])
-    unknown = pl.when(biased).then(pl.lit(NO_FORM)).otherwise(pl.lit(NO_CLOSED_FORM))
+    why = {m.name: without_form(m, forms.dependence) for m in metrics}
+    unknown = pl.col("metric").replace_strict(why, default=None, return_dtype=pl.String)
     return found.with_columns(pl.when(defined).then(pl.col(c)).alias(c) for c in CERTAINTY).with_columns(
         ci_note=pl.when(silent).then(unknown).otherwise("ci_note")
     )

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
+from fmfair.columns import BOUNDS
 from fmfair.marks import marks
 from fmfair.metrics.metric import IntervalKind, Metric
 from fmfair.spread import FACTS
@@ -30,6 +31,7 @@ RESTS_ON = ("value", "n", "n_pos", "denominator", *FACTS)
 LONG_ROW = "long_row"
 RESAMPLED = (LONG_ROW, "ci_low", "ci_high")
 
+NOT_FROM_COUNTS = "not known from counts per score bin; the rows give it"
 NO_CLOSED_FORM = "no closed form; a bootstrap gives it"
 NO_FORM = "its bias is not known, and a resample adds it once more; no interval"
 _NEITHER = "no closed form, nor p value of patients; a bootstrap gives both"
@@ -43,11 +45,13 @@ class Dependence:
         clustered: Rows belong to patients.
         weighted: Rows have weights.
         wald: An AUC has the plain interval of pROC, which is too short with few positives.
+        counted: Only counts per score bin are at hand, and values have bounds.
     """
 
     clustered: bool = False
     weighted: bool = False
     wald: bool = False
+    counted: bool = False
 
     @property
     def rows_count_alike(self) -> bool:
@@ -67,7 +71,7 @@ class Values:
         if isinstance(rows, Values):
             self.columns: Mapping[str, FloatArray] = rows.columns
             return
-        known = [c for c in (*RESTS_ON, *RESAMPLED) if c in rows.columns]
+        known = [c for c in (*RESTS_ON, *RESAMPLED, *BOUNDS) if c in rows.columns]
         floats = rows.select(pl.col(known).cast(pl.Float64).fill_null(np.nan))
         self.columns = {c.name: c.to_numpy() for c in floats.iter_columns()}
 
@@ -115,7 +119,14 @@ def limits(rows: pl.DataFrame | Values, metric: Metric, level: ArrayLike, depend
     if metric.interval is None:
         nothing = np.full(len(rows), np.nan)
         return nothing, nothing, np.full(len(rows), "")
-    low, high, method = _FORMS[metric.interval](Values(rows), metric, level, dependence)
+    values = Values(rows)
+    low, high, method = _FORMS[metric.interval](values, metric, level, dependence)
+    if dependence.counted:
+        # What the bins leave open comes on top of what chance does.
+        low = np.maximum(low - (values["value"] - values["bound_low"]), -np.inf if metric.low is None else metric.low)
+        high = np.minimum(
+            high + (values["bound_high"] - values["value"]), np.inf if metric.high is None else metric.high
+        )
     return low, high, np.where(np.isnan(low), "", method)
 
 
@@ -227,8 +238,8 @@ def _notes(v: Values, metric: Metric, dependence: Dependence) -> NDArray[np.obje
     if metric.family == "count":
         return np.full(len(v), "", dtype=object)
     if metric.interval is None:
-        of_patients = dependence.clustered and metric.parameters.kind == "ece"
-        note = NO_FORM if metric.is_biased else _NEITHER if of_patients else NO_CLOSED_FORM
+        of_patients = dependence.clustered and metric.parameters.kind == "ece" and not metric.is_biased
+        note = _NEITHER if of_patients else without_form(metric, dependence)
         return np.where(np.isnan(v["value"]), "", note).astype(object)
     one = f"one {dependence.unit} only"
     few = f"few {dependence.unit}s"
@@ -238,6 +249,7 @@ def _notes(v: Values, metric: Metric, dependence: Dependence) -> NDArray[np.obje
             "": np.isnan(v["value"]),
             one: v["units"] < 2,
             **_without_limits(v, metric, dependence),
+            **_not_counted(v, metric, dependence),
             "no spread: the values are all alike": still & (metric.interval == "mean"),
             "no spread between rows; interval from the counts alone": still
             & (metric.interval in ("auc", "average_precision")),
@@ -254,6 +266,21 @@ def _without_limits(v: Values, metric: Metric, dependence: Dependence) -> dict[s
         f"one {dependence.unit} of a class only": np.fmin(v["pos_units"], v["neg_units"]) < 2,
         "no spread between rows": v["variance"] <= ZERO_VARIANCE,
     }
+
+
+def without_form(metric: Metric, dependence: Dependence) -> str:
+    """Why a metric without a form has no interval."""
+    if dependence.counted:
+        return NOT_FROM_COUNTS
+    return NO_FORM if metric.is_biased else NO_CLOSED_FORM
+
+
+def _not_counted(v: Values, metric: Metric, dependence: Dependence) -> dict[str, NDArray[np.bool_]]:
+    """What needs the rows; a proportion takes no more than what it is a share of, where that is known."""
+    if not dependence.counted:
+        return {}
+    unknown = v["denominator"] == 0 if metric.interval == "proportion" else np.isnan(v["units"])
+    return {NOT_FROM_COUNTS: unknown | np.isnan(v["bound_low"])}
 
 
 def _too_few(v: Values, metric: Metric, few: str, dependence: Dependence) -> dict[str, NDArray[np.bool_]]:

@@ -25,7 +25,7 @@ MOST_GROUPS = 20
 EXCLUDED, SHOWN, CANNOT_TELL = "excluded", "shown", "cannot tell"
 
 
-def pair_table(
+def compare_pairs(
     groups: pl.DataFrame,
     metrics: Sequence[Metric],
     level: float,

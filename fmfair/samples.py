@@ -50,6 +50,8 @@ class Cohort(Protocol):
     @property
     def clustered(self) -> bool: ...  # noqa: D102
     @property
+    def has_rows(self) -> bool: ...  # noqa: D102
+    @property
     def incomplete(self) -> frozenset[str]: ...  # noqa: D102
 
 
@@ -91,6 +93,11 @@ class Samples:
     def clustered(self) -> bool:
         """Whether patients were told apart."""
         return "unit" in self.frame.columns
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the rows themselves are at hand, not only how many there are."""
+        return True
 
     @cached_property
     def incomplete(self) -> frozenset[str]:

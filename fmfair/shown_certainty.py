@@ -12,7 +12,7 @@ from fmfair.columns import INTERVALS
 from fmfair.errors import plural
 from fmfair.marks import MARKS
 from fmfair.render import visible
-from fmfair.shown import UNDEFINED, Shown, bounded, bounds_legend, metric_of, number
+from fmfair.shown import ABOUT, UNDEFINED, Shown, bounded, bounds_legend, metric_of, number
 
 DIGITS = 3
 # An interval that is narrower than this is shown with more decimals.
@@ -31,7 +31,8 @@ def valued(row: Mapping[str, Any], digits: int, of: str = "", *, interval: bool 
 
     Args:
         row: Holds `value`; where intervals were asked for `ci_low`, `ci_high` and, of groups, `mark` and `expected`.
-        digits: The decimals where no intervals were asked for.
+        digits: The decimals where no intervals were asked for; from counts `~` stands before a value that has room
+            between its bounds, by which its interval is wider, or none.
         of: What stands before these names.
         interval: Whether there is room for the interval.
 
@@ -52,6 +53,8 @@ def valued(row: Mapping[str, Any], digits: int, of: str = "", *, interval: bool 
     sign, expected = SIGNS.get(row.get(f"{of}mark") or "", ""), row.get(f"{of}expected")
     if expected is not None:
         return f"{sign}{number(value, DIGITS)} ({number(expected, DIGITS)})"
+    if bounded(row, DIGITS, of) != number(value, DIGITS):
+        sign += ABOUT
     if not interval or low is None or high is None or low == high:
         return f"{sign}{number(value, DIGITS)}"
     shown = DIGITS if high - low >= NARROW else DIGITS + 2
@@ -84,8 +87,14 @@ def brackets_legend(shown: Shown, cells: Iterable[str]) -> list[str]:
     """What brackets behind a value stand for, where there are any and `certainty_remarks` does not say it."""
     if LOW not in shown.groups.columns:
         return bounds_legend(cells)
+    texts = list(cells)
     chance = "(number): what a perfectly calibrated model shows on average in such a group"
-    return [chance] if any(cell.endswith(")") for cell in cells) else []
+    middle = (
+        f"{ABOUT} middle of bounds, between which the value from the rows lies, or without known bounds; report.groups "
+        "and report.gaps have them"
+    )
+    occurs = {chance: any(text.endswith(")") for text in texts), middle: any(ABOUT in text for text in texts)}
+    return [line for line, shows in occurs.items() if shows]
 
 
 def certainty_remarks(shown: Shown, metadata: Mapping[str, Any]) -> list[str]:

@@ -14,7 +14,7 @@ from fmfair.gap_intervals import with_certainty
 from fmfair.intervals import Dependence, with_intervals
 from fmfair.model_based import with_model_based
 from fmfair.options import Options
-from fmfair.pairs import named_references, pair_table
+from fmfair.pairs import compare_pairs, named_references
 from fmfair.samples import Cohort
 
 
@@ -36,7 +36,7 @@ class Uncertainty:
     def asked(cls, samples: Cohort, options: Options, level: float) -> Uncertainty:
         """What was asked for at a confidence level."""
         wald = options.auc_interval == "wald"
-        return cls(options, level, Forms(Dependence(samples.clustered, samples.weighted, wald)))
+        return cls(options, level, Forms(Dependence(samples.clustered, samples.weighted, wald, not samples.has_rows)))
 
     def of_values(self, long: pl.DataFrame) -> pl.DataFrame:
         """The long table with the columns of `columns.INTERVALS`."""
@@ -66,4 +66,4 @@ class Uncertainty:
         """The pairs of groups of the single attributes, which come first among the groupings."""
         single = groups.filter(pl.col("grouping") < len(attributes))
         references = named_references(self.options.reference, {a.name: a.labels for a in attributes})
-        return pair_table(single, self.options.metrics, self.level, self.forms, references, self.options.margins)
+        return compare_pairs(single, self.options.metrics, self.level, self.forms, references, self.options.margins)

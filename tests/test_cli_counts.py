@@ -34,12 +34,41 @@ def test_counting_merging_and_scoring_give_the_report(folder: Path, capsys: pyte
     assert "with the counts of 3 samples" in capsys.readouterr().out
 
     assert main(["merge", f"{folder}/*.counts.parquet", "--output", f"{folder}/all.parquet"]) == 0
-    assert main(["score", f"{folder}/all.parquet", "--metrics", "auc", "accuracy", "--output", f"{folder}/report"]) == 0
+    assert (
+        main(
+            [
+                "score",
+                f"{folder}/all.parquet",
+                "--metrics",
+                "auc",
+                "accuracy",
+                "--ci",
+                "none",
+                "--output",
+                f"{folder}/report",
+            ]
+        )
+        == 0
+    )
 
     report = fmfair.Report.read_parquet(folder / "report")
     columns = {"bins": {"age": [40, 60]}, "attributes": ["sex", "age"], "intersections": 2}
     truth = fmfair.evaluate(ROWS, **columns, metrics=["auc", "accuracy"], ci=None)  # type: ignore[arg-type]  # of several types
     assert report.groups.drop("bound_low", "bound_high").equals(truth.groups)
+
+
+def test_intervals_of_counts_are_asked_for_as_those_of_rows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["count", f"{folder}/north.csv", "--sensitive", "sex", "--output", f"{folder}/c.parquet"])
+    options = ["--metrics", "accuracy", "--ci", "0.9", "--reference", "sex=F", "--margin", "accuracy=0.1"]
+    assert main(["score", f"{folder}/c.parquet", *options, "--output", f"{folder}/report"]) == 0
+    capsys.readouterr()
+
+    report = fmfair.Report.read_parquet(folder / "report")
+    asked = fmfair.evaluate_counts(
+        folder / "c.parquet", metrics="accuracy", ci=0.9, reference={"sex": "F"}, margins={"accuracy": 0.1}
+    )
+    assert report.groups.equals(asked.groups)
+    assert report.pairs.equals(asked.pairs)
 
 
 def test_count_warns_unless_small_counts_are_suppressed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,7 +21,7 @@ def counted(tmp_path: Path) -> Path:
 
 
 def test_the_printed_report_shows_bounds_where_they_are_wide(counted: Path) -> None:
-    report = fmfair.evaluate_counts(counted, metrics=["auc", "brier"])
+    report = fmfair.evaluate_counts(counted, metrics=["auc", "brier"], ci=None)
 
     for text in (repr(report), report._repr_html_()):
         groups = text[text.index("Groups") :]
@@ -35,8 +35,18 @@ def test_the_printed_report_shows_bounds_where_they_are_wide(counted: Path) -> N
     assert "~ middle of bounds" in summary
 
 
+def test_beside_an_interval_a_value_between_bounds_is_marked(counted: Path) -> None:
+    report = fmfair.evaluate_counts(counted, metrics=["auc", "brier"])
+
+    for text in (repr(report), report._repr_html_()):
+        groups = text[text.index("Groups") :]
+        assert "~0.500 [0.000, 1.000]" in groups
+        assert "~ middle of bounds, between which the value from the rows lies" in groups.replace("\n", " ")
+        assert "~0.500 [" in text[text.index("Largest gaps") : text.index("Summary")]
+
+
 def test_what_is_exact_is_shown_as_ever(counted: Path) -> None:
-    text = repr(fmfair.evaluate_counts(counted, metrics=["accuracy", "brier"], thresholds=0.2))
+    text = repr(fmfair.evaluate_counts(counted, metrics=["accuracy", "brier"], thresholds=0.2, ci=None))
 
     assert "[" not in text.replace("[low", "")
     assert "~" not in text

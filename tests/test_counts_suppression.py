@@ -14,9 +14,9 @@ from reports import evaluate
 
 import fmfair
 from fmfair.counting.coarsening import coarsened
-from fmfair.disclosure import Cell, left_out, sums_of
 from fmfair.counting.overlapping import ranked_overlapping
 from fmfair.counting.ranking import ranked
+from fmfair.disclosure import Cell, left_out, sums_of
 from fmfair.metrics.registry import requested
 
 COLUMNS: dict[str, Any] = {"y_true": "y", "y_score": "s", "attributes": ["sex", "race", "age"], "by": []}
@@ -209,7 +209,7 @@ def test_a_group_that_a_table_may_have_left_out_has_no_bounds() -> None:
     assert report.groups["bound_low"].null_count() == report.groups.height == 4
     assert report.groups["note"].str.contains("a table in which small numbers are suppressed left rows of").all()
     assert report.gaps["bound_low"].count() == 0
-    assert "~ without known bounds" in repr(report)
+    assert "or without known bounds" in " ".join(repr(report).split())
     assert report.overall["bound_low"].null_count() == 0
     reverse = fmfair.merge_counts(*tables[::-1])
     assert reverse.drop("sum_bce").equals(fmfair.merge_counts(*tables).drop("sum_bce"))

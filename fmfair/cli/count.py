@@ -11,7 +11,7 @@ import polars as pl
 
 from fmfair import readers
 from fmfair.atomic import whole_file
-from fmfair.cli import output, parsing
+from fmfair.cli import output
 from fmfair.cli.arguments import OF_TASK, SHARED, find_roles, plain_arguments, typed_arguments
 from fmfair.cli.options import COUNT_OPTIONS
 from fmfair.cli.tables import table_path
@@ -26,7 +26,7 @@ from fmfair.report import Report
 Given = Mapping[str, Any]
 
 # What can be asked of a report from counts; what else was asked is decided in the counts.
-OF_COUNTS = ("thresholds", "metrics", "min_group_size")
+OF_COUNTS = ("thresholds", "metrics", "min_group_size", "ci", "auc_interval", "reference", "margins")
 OF_OUTPUT = ("predictions", "table_option", "output_path", "form", "quiet", "fail_if", "task")
 UNPROTECTED = (
     "small counts are not suppressed: fine bins of small groups single people out, so share the table only where the "
@@ -92,11 +92,8 @@ def report_of(path: str, given: Given, flags: Mapping[str, str]) -> Report:
     ]
     if misplaced:
         raise FmfairError("; ".join(_why_not(misplaced, flags)) + f"; {path} holds counts")
-    asked: dict[str, Any] = {name: given[name] for name in OF_COUNTS if given[name] not in (None, [])}
-    for name, parse in (("thresholds", parsing.thresholds), ("metrics", parsing.metrics)):
-        if name in asked:
-            asked[name] = parse(asked[name])
-    return evaluate_counts(path, **asked)
+    asked = {**dict.fromkeys(given), **{name: given[name] for name in OF_COUNTS}}
+    return evaluate_counts(path, **plain_arguments(asked, [], "cls"))
 
 
 def _why_not(names: Sequence[str], flags: Mapping[str, str]) -> list[str]:

@@ -181,6 +181,8 @@ fmfair score masks.csv --pred-mask pred_path --true-mask gt_path --sensitive sex
 
 fmfair score all.counts.parquet --metrics auc tpr
 
+fmfair score preds.csv --sensitive race --reference race=White --margin tpr=0.05 --format pairs
+
 fmfair score preds.csv --sensitive sex --fail-if "tpr.gap>0.1" --fail-if "auc.worst\[sex]<0.8" --fail-if "auc-gap>0.05"
 """
 _PROSE = (
@@ -230,6 +232,8 @@ fmfair compare predictions.csv --by model --sensitive sex age --bins age=40,60
 fmfair compare "runs/model=*/*.parquet" --by model --baseline resnet --cluster patient_id --metrics auc tpr tnr
 
 fmfair compare dice.csv --by model --dice dice --sensitive sex
+
+fmfair compare masks.csv --by model --pred-mask pred_path --true-mask gt_path --sensitive scanner --bootstrap 2000
 """,
     (
         """One row per sample and model; samples are paired by --sample-id, found by name (sample_id, image_id). Only

@@ -58,6 +58,11 @@ class Counted:
         """Counts know no patients."""
         return False
 
+    @property
+    def has_rows(self) -> bool:
+        """The rows were counted and are gone."""
+        return False
+
     @cached_property
     def seen(self) -> pl.DataFrame:
         """Columns `by` and of group codes of all groups, also those without rows."""

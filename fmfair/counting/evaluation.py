@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -15,7 +16,7 @@ from fmfair.counting.merging import added_up, read_counts
 from fmfair.errors import listing, plural
 from fmfair.metadata import describe
 from fmfair.notes import Notes
-from fmfair.options import Options, Threshold, check_options
+from fmfair.options import Threshold, check_options
 from fmfair.report import Report
 from fmfair.roles import Columns
 
@@ -26,6 +27,10 @@ def evaluate_counts(
     thresholds: Threshold | Sequence[Threshold] | None = None,
     metrics: str | Sequence[str] | None = None,
     min_group_size: int = 0,
+    ci: float | None = 0.95,
+    auc_interval: str = "logit",
+    reference: Mapping[str, str] | None = None,
+    margins: Mapping[str, float] | None = None,
 ) -> Report:
     """Evaluate a classifier from its counts: the report of `fmfair.evaluate`, with bounds where bins leave room.
 
@@ -43,6 +48,11 @@ def evaluate_counts(
     whatever the groups' values are between theirs; a statistic without bounds is one of values in the middle of theirs,
     and its note says so. There are no bounds where a group lacks rows that one of several tables left out.
 
+    Intervals and tests are those of `fmfair.evaluate` for AUC, average precision and rates at bin edges, of scores that
+    are rounded down to their bins; what the bounds leave open is added to the intervals. Every row counts as
+    independent, since counts know no patients: where several rows are of one patient, intervals are too short and p
+    values too small. Of merged bins AUC and average precision have no intervals.
+
     Rules such as `"best_f1"` choose among the bin edges. Intersections are those that were counted.
 
     Args:
@@ -52,9 +62,13 @@ def evaluate_counts(
             0.5 where left out.
         metrics: Names from `fmfair.metrics.list_metrics()`, some with parameters, or `"all"`.
         min_group_size: Groups with fewer rows are shown, but left out of the gaps.
+        ci: As for `fmfair.evaluate`, like the following.
+        auc_interval: The form of the intervals of AUC.
+        reference: The groups that others are compared with.
+        margins: The differences that matter.
 
     Returns:
-        A report with the frames `summary`, `groups`, `gaps` and `overall`, and the notes.
+        A report with the frames `summary`, `groups`, `gaps`, `overall` and, with `ci`, `pairs`, and the notes.
 
     Raises:
         FmfairError: The table is none of counts, or an option cannot be used.
@@ -66,14 +80,20 @@ def evaluate_counts(
         >>> report.groups.select("group", "value", "bound_low", "bound_high").rows()
         [('F', 1.0, 1.0, 1.0), ('M', 0.5, 0.0, 1.0)]
     """
-    asked = check_options(thresholds=thresholds, metrics=metrics, min_group_size=min_group_size)
+    asked = check_options(
+        thresholds=thresholds,
+        metrics=metrics,
+        min_group_size=min_group_size,
+        ci=ci,
+        auc_interval=auc_interval,
+        reference=reference,
+        margins=margins,
+    )
     table, facts = added_up(read_counts(counts))
     counted = numbered(table, facts)
-    options = Options(
+    options = replace(
+        asked,
         intersections=[parts for parts in facts.groupings if len(parts) > 1],
-        thresholds=asked.thresholds,
-        metrics=asked.metrics,
-        min_group_size=asked.min_group_size,
         score_type=facts.score_type,
         missing_groups=facts.missing_groups,
         positive=facts.positive,

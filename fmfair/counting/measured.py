@@ -16,6 +16,7 @@ from fmfair.measures import CELL, Measured, long_table
 from fmfair.metrics.metric import Metric
 from fmfair.notes import Notes
 from fmfair.options import Options, as_number
+from fmfair.spread import FACTS, NO_SPREAD, spread_of_ranking, with_spread
 from fmfair.thresholds import threshold_table
 
 LEFT_OUT = "left out of the counts, in which small numbers are suppressed"
@@ -44,12 +45,13 @@ class Measuring:
             The columns of `measures.long_table`, `bound_low`, `bound_high`, and `unsure`: whether a value may be
             undefined, which depends on where in a bin the scores are.
         """
-        cells, points, out = [], [], []
+        cells, points, spreads, out = [], [], [], []
         for number, (grouping, wanted) in enumerate(zip(groupings, listed, strict=True)):
-            stats, cut = self._one(grouping, wanted.select("cell", "by"))
+            stats, cut, spread = self._one(grouping, wanted.select("cell", "by"))
             of = pl.lit(number, pl.UInt32).alias("grouping")
             cells.append(stats.with_columns(of))
             points.append(cut.with_columns(of))
+            spreads.append(spread.with_columns(of))
             out.append(self.counted.left_out(grouping).with_columns(of, left_out=pl.lit(value=True)))
         stats, places = pl.concat(cells), pl.concat(points)
         middle = [_middle(m) for m in self.metrics if not m.at_threshold]
@@ -62,6 +64,8 @@ class Measuring:
             probability=True,
             scored=True,
         )
+        if self.options.ci is not None:
+            long = with_spread(long, pl.concat(spreads), numbered, self.metrics)
         own = numbered.select("t", "at").unique().with_columns(pl.col("t").cast(pl.UInt32))
         whole = pl.concat([self._of_cells(long, stats), self._of_cuts(long, own)])
         whole = whole.join(pl.concat(out), on=CELL, how="left").sort("listed", maintain_order=True)
@@ -71,12 +75,12 @@ class Measuring:
         note = pl.when(lacks).then(lacking).when(out_of_all).then(pl.lit(LEFT_OUT)).otherwise("note")
         return whole.with_columns(
             # What the rows that are lacking would make of a value is not known.
-            *(pl.when(~lacks).then(bound).alias(bound) for bound in ("bound_low", "bound_high")),
+            *(pl.when(~lacks).then(c).alias(c) for c in ("bound_low", "bound_high", *FACTS) if c in whole.columns),
             note=note,
             unsure=pl.col("unsure") | lacks,
         ).drop("left_out")
 
-    def _one(self, grouping: Grouping, wanted: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def _one(self, grouping: Grouping, wanted: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
         bins = self.counted.bins(grouping)
         found = calibrated(bins, self.metrics, self.counted.facts)
         found = found.join(self._ranked(bins), on="cell", how="left", maintain_order="left")
@@ -88,10 +92,12 @@ class Measuring:
             *(pl.lit(None, pl.Float64).alias(name) for name in names if name not in stats.columns),
         ).with_columns(weight=pl.col("n").cast(pl.Float64))
         stats = stats.select("cell", "by", "n", "n_pos", "weight", "sum_p", "fit_note", *names)
-        if self.thresholds is None:
-            return stats, _NO_POINTS
         starts, ends = (self.counted.blocks(bins, edge) for edge in ("bin", "bin_end"))
-        return stats, cut_points(starts, ends, wanted, self.thresholds)
+        spread = NO_SPREAD
+        if self.options.ci is not None and not self.counted.facts.suppressed:  # merged bins may overlap
+            spread = spread_of_ranking(self.metrics, starts, None, pl.DataFrame())
+        cut = _NO_POINTS if self.thresholds is None else cut_points(starts, ends, wanted, self.thresholds)
+        return stats, cut, spread
 
     def _ranked(self, bins: pl.DataFrame) -> pl.DataFrame:
         """Bounds of the ranking metrics; merged bins may overlap."""
@@ -150,7 +156,10 @@ class Measuring:
         value, note = pl.col("value"), pl.col("note")
         low, high = value.min(), value.max()
         unsure = value.has_nulls() & (value.count() > 0)
-        kept = [c for c in long.columns if c not in ("grouping", "cell", "order", "t", "value", "denominator", "note")]
+        made = ("grouping", "cell", "order", "t", "value", "denominator", "note", *FACTS)
+        kept = [c for c in long.columns if c not in made]
+        # Between two edges the counts are not known, and so is not what a rate varies by.
+        facts = [pl.when(pl.len() == 1).then(pl.col(c).first()).alias(c) for c in FACTS if c in long.columns]
         found = rows.group_by("grouping", "cell", "order", "t", maintain_order=True).agg(
             *(pl.col(c).first() for c in kept),
             pl.when(low == high).then(low).otherwise((low + high) / 2).alias("value"),
@@ -162,6 +171,7 @@ class Measuring:
             low.alias("bound_low"),
             high.alias("bound_high"),
             unsure.alias("unsure"),
+            *facts,
         )
         back = found.join(own.lazy(), on="t", how="left", maintain_order="left").with_columns(t=pl.col("at"))
         return back.select(*_with_bounds(long.clear()).columns).collect()

@@ -58,6 +58,11 @@ class StoredSamples:
         return int(self.evaluated.sum())
 
     @property
+    def has_rows(self) -> bool:
+        """The rows are in the database."""
+        return True
+
+    @property
     def incomplete(self) -> frozenset[str]:
         """The columns of group codes that have missing values among the evaluated rows."""
         present = self.seen.filter(self.evaluated > 0)
