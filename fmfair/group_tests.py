@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fmfair.intervals import Dependence, Values, effective, limits
 from fmfair.metrics.metric import IntervalKind, Metric
 from fmfair.statistics.differences import delong_unpaired
+from fmfair.statistics.families import by_size
 from fmfair.statistics.homogeneity import (
     chi_square,
     design_effect,
@@ -22,6 +23,8 @@ from fmfair.statistics.homogeneity import (
 )
 from fmfair.statistics.interval import FloatArray
 from fmfair.statistics.mover import p_by_inversion
+from fmfair.statistics.quantiles import normal_critical
+from fmfair.statistics.range_of_equals import range_p
 
 Families = NDArray[np.int64]
 
@@ -47,8 +50,12 @@ class GroupTest(NamedTuple):
     doubt: NDArray[np.object_]
 
 
+# With more groups than this pairs are not looked at one by one.
+MOST_GROUPS = 20
+
+
 class Pairs(NamedTuple):
-    """The two groups of every comparison that has just two, by their positions, and which comparisons these are."""
+    """Two groups of comparisons, by their positions, and which comparisons these are."""
 
     family: Families
     first: Families
@@ -56,11 +63,22 @@ class Pairs(NamedTuple):
 
     @classmethod
     def of(cls, family: Families, count: int) -> Pairs:
-        """The pairs among families."""
+        """Those of the comparisons that have just two groups."""
         two = np.flatnonzero(np.bincount(family, minlength=count) == 2)
         order = np.argsort(family, kind="stable")
         start = np.searchsorted(family[order], two)
         return cls(two, order[start], order[start + 1])
+
+    @classmethod
+    def all(cls, family: Families, count: int) -> Pairs:
+        """All pairs of the comparisons that have no more than `MOST_GROUPS`."""
+        parts = [cls(*(np.empty(0, dtype=np.int64) for _ in range(3)))]
+        for families, positions in by_size(family, np.ones(len(family), dtype=bool), count):
+            size = positions.shape[1]
+            if 2 <= size <= MOST_GROUPS:
+                a, b = np.triu_indices(size, 1)
+                parts.append(cls(np.repeat(families, len(a)), positions[:, a].ravel(), positions[:, b].ravel()))
+        return cls(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def group_test(
@@ -128,8 +146,8 @@ def _mean(v: Values, _: Metric, family: Families, count: int, dependence: Depend
 
 
 def _inverted(v: Values, metric: Metric, family: Families, count: int, dependence: Dependence) -> GroupTest:
-    """Two groups by the level at which the interval of their difference touches 0; more have no test."""
-    pairs = Pairs.of(family, count)
+    """The level at which the interval of the largest difference touches 0: of two groups, or of all pairs at once."""
+    pairs = Pairs.all(family, count)
     first, second = v.at(pairs.first), v.at(pairs.second)
 
     def both(level: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -137,8 +155,16 @@ def _inverted(v: Values, metric: Metric, family: Families, count: int, dependenc
         l2, u2, _ = limits(second, metric, level, dependence)
         return l1, u1, l2, u2
 
-    p = np.full(count, np.nan)
-    p[pairs.family] = p_by_inversion(both, v["value"][pairs.first], v["value"][pairs.second])
+    of_pairs = p_by_inversion(both, first["value"], second["value"])
+    p = np.full(count, np.inf)
+    np.minimum.at(p, pairs.family, np.where(np.isnan(of_pairs), -np.inf, of_pairs))  # one unknown, all unknown
+    p = np.where(np.isfinite(p), p, np.nan)
+    several = np.bincount(family, minlength=count)[family] > 2
+    if several.any():
+        # The chance that of so many equal groups some two lie as far apart, in standard errors of their difference.
+        apart = np.sqrt(2) * np.where(np.isnan(p), np.nan, normal_critical(1 - p))
+        chance = range_p(np.where(several, 1.0, np.nan), family, apart, count)
+        p = np.where(np.isnan(chance), p, chance)
     return GroupTest(p, np.full(count, "interval inverted"), v["variance"], _no_doubt(count))
 
 
@@ -147,5 +173,7 @@ _TESTS: Mapping[IntervalKind, Callable[[Values, Metric, Families, int, Dependenc
     "average_precision": _inverted,
     "proportion": _proportion,
     "ratio": _inverted,
+    "balanced": _inverted,
     "mean": _mean,
+    "benefit": _mean,
 }

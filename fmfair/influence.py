@@ -102,23 +102,22 @@ class Cases:
         self._counts = np.bincount(self._place, weight, cells * len(CONFUSION)).reshape(cells, -1)
 
     def influence(self, metric: Metric) -> tuple[Floats, Flags]:
-        """The influences on a rate that is one sum of confusion counts over another.
+        """The influences on a rate that is one sum of confusion counts over another, or the mean of two such.
 
         Returns:
             One value per row, NaN in cells without a denominator; and which rows the denominator counts.
         """
-        assert metric.shares is not None
-        above, below = (np.array(factors) for factors in metric.shares)
-        total = self._counts @ below
-        with np.errstate(divide="ignore", invalid="ignore"):
-            value = self._counts @ above / total
-            share = (above - value[:, None] * below) / total[:, None]
-        return self._weight * share.ravel().take(self._place), (below > 0)[self._case]
-
-
-def rate_influence(metric: Metric, rows: CellRows, cases: Mapping[str, Flags], weight: Floats) -> tuple[Floats, Flags]:
-    """`Cases.influence` of one rate."""
-    return Cases(rows, cases, weight).influence(metric)
+        assert metric.parts is not None
+        share = np.zeros(self._counts.shape)
+        counted = np.zeros(len(CONFUSION), dtype=bool)
+        for factors in metric.parts:
+            above, below = map(np.array, factors)
+            total = self._counts @ below
+            with np.errstate(divide="ignore", invalid="ignore"):
+                value = self._counts @ above / total
+                share += (above - value[:, None] * below) / total[:, None] / len(metric.parts)
+            counted |= below > 0
+        return self._weight * share.ravel().take(self._place), counted[self._case]
 
 
 def auc_variance(rows: CellRows, y: Floats, influence: Floats) -> Floats:

@@ -20,7 +20,8 @@ from fmfair.spread import FACTS
 from fmfair.statistics.auc import AucMethod, auc_clustered, auc_default, auc_wald
 from fmfair.statistics.interval import ZERO_VARIANCE, FloatArray, Interval
 from fmfair.statistics.means import mean_interval
-from fmfair.statistics.precision import average_precision_interval
+from fmfair.statistics.mover import mover_sum
+from fmfair.statistics.precision import average_precision_binomial, average_precision_interval
 from fmfair.statistics.proportions import effective_size, wilson, wilson_clustered
 from fmfair.statistics.quantiles import normal_critical
 
@@ -88,17 +89,20 @@ class Values:
         """How many values there are."""
         return len(self.columns["value"])
 
+    @classmethod
+    def of(cls, columns: Mapping[str, FloatArray]) -> Values:
+        """Values with these columns."""
+        found = cls.__new__(cls)
+        found.columns = columns
+        return found
+
     def beside(self, others: Values) -> Values:
         """These values, then those of another."""
-        found = Values.__new__(Values)
-        found.columns = {name: np.concatenate([column, others[name]]) for name, column in self.columns.items()}
-        return found
+        return Values.of({name: np.concatenate([column, others[name]]) for name, column in self.columns.items()})
 
     def at(self, positions: NDArray[np.intp]) -> Values:
         """Some of the values."""
-        found = Values.__new__(Values)
-        found.columns = {name: column[positions] for name, column in self.columns.items()}
-        return found
+        return Values.of({name: column[positions] for name, column in self.columns.items()})
 
 
 Limits = tuple[FloatArray, FloatArray, NDArray[np.str_]]
@@ -151,9 +155,18 @@ def _auc(v: Values, _: Metric, level: ArrayLike, dependence: Dependence) -> Limi
 
 
 def _average_precision(v: Values, _: Metric, level: ArrayLike, dependence: Dependence) -> Limits:
-    del dependence  # the variance and the units are those of patients already
+    # The variance and the units are those of patients already.
     found = average_precision_interval(v["value"], v["variance"], v["pos_units"], level)
-    return _with_method(found, "influence, logit t")
+    low, high, method = _with_method(found, "influence, logit t")
+    if dependence.clustered:
+        return low, high, method
+    # One positive shows no variance; that of a proportion needs none.
+    alone = average_precision_binomial(v["value"], v["pos_units"], level)
+    unknown = np.isnan(low) & (v["units"] > 1)
+    return (
+        *(np.where(unknown, b, a) for a, b in zip(found, alone, strict=True)),
+        np.where(unknown, "binomial, logit", method),
+    )
 
 
 def _proportion(v: Values, _: Metric, level: ArrayLike, dependence: Dependence) -> Limits:
@@ -171,6 +184,23 @@ def _ratio(v: Values, _: Metric, level: ArrayLike, dependence: Dependence) -> Li
     most = v["n"] if dependence.clustered else v["units"]
     size = effective_size(v["value"], v["variance"], most, v["same"], weight=v["same"])
     return _with_method(wilson_clustered(v["value"], size, v["units"], level), "Wilson, effective size")
+
+
+def _balanced(v: Values, metric: Metric, level: ArrayLike, dependence: Dependence) -> Limits:
+    """The mean of sensitivity and specificity from the limits of both, with their correlation over patients."""
+    sides, method = [], np.empty(0, dtype=np.str_)
+    for side, rows in (("pos", v["n_pos"]), ("neg", v["n"] - v["n_pos"])):
+        facts = {fact: v[f"{side}_{fact}"] for fact in ("variance", "units", "same")}
+        rate = Values.of({**facts, "value": v[f"{side}_rate"], "denominator": rows})
+        low, high, method = _proportion(rate, metric, level, dependence)
+        sides += [rate["value"] / 2, low / 2, high / 2]
+    pos, neg = v["pos_variance"], v["neg_variance"]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        correlation = (4 * v["variance"] - pos - neg) / (2 * np.sqrt(pos * neg))
+    correlation = np.where(np.isfinite(correlation), np.clip(correlation, -1, 1), 0.0)
+    found = mover_sum(*sides, correlation)
+    limited = Interval(np.fmin(found.low, v["value"]), np.fmax(found.high, v["value"]))
+    return *limited, np.array([f"MOVER, {name}" for name in method], dtype=np.str_)
 
 
 def effective(v: Values, dependence: Dependence) -> FloatArray:
@@ -200,7 +230,9 @@ _FORMS: Mapping[IntervalKind, Callable[[Values, Metric, ArrayLike, Dependence], 
     "average_precision": _average_precision,
     "proportion": _proportion,
     "ratio": _ratio,
+    "balanced": _balanced,
     "mean": _mean,
+    "benefit": _mean,
 }
 
 
@@ -243,14 +275,15 @@ def _notes(v: Values, metric: Metric, dependence: Dependence) -> NDArray[np.obje
         return np.where(np.isnan(v["value"]), "", note).astype(object)
     one = f"one {dependence.unit} only"
     few = f"few {dependence.unit}s"
+    mean = metric.interval in ("mean", "benefit")
     with np.errstate(invalid="ignore"):
-        still = v["variance"] <= ZERO_VARIANCE * np.maximum(v["value"] ** 2, 1.0 if metric.interval != "mean" else 0.0)
+        still = v["variance"] <= ZERO_VARIANCE * np.maximum(v["value"] ** 2, 0.0 if mean else 1.0)
         cases = {
             "": np.isnan(v["value"]),
             one: v["units"] < 2,
             **_without_limits(v, metric, dependence),
             **_not_counted(v, metric, dependence),
-            "no spread: the values are all alike": still & (metric.interval == "mean"),
+            "no spread: the values are all alike": still & mean,
             "no spread between rows; interval from the counts alone": still
             & (metric.interval in ("auc", "average_precision")),
             **_too_few(v, metric, few, dependence),
@@ -259,13 +292,12 @@ def _notes(v: Values, metric: Metric, dependence: Dependence) -> NDArray[np.obje
 
 
 def _without_limits(v: Values, metric: Metric, dependence: Dependence) -> dict[str, NDArray[np.bool_]]:
-    """Why an AUC has no plain interval where the other forms give one."""
-    if metric.interval != "auc" or not dependence.wald:
+    """Why there is no interval although there are rows of both classes, or patients with rows of both."""
+    plain = metric.interval == "auc" and dependence.wald
+    if not plain and (metric.interval != "balanced" or not dependence.clustered):
         return {}
-    return {
-        f"one {dependence.unit} of a class only": np.fmin(v["pos_units"], v["neg_units"]) < 2,
-        "no spread between rows": v["variance"] <= ZERO_VARIANCE,
-    }
+    one = {f"one {dependence.unit} of a class only": np.fmin(v["pos_units"], v["neg_units"]) < 2}
+    return one | ({"no spread between rows": v["variance"] <= ZERO_VARIANCE} if plain else {})
 
 
 def without_form(metric: Metric, dependence: Dependence) -> str:
@@ -294,7 +326,7 @@ def _too_few(v: Values, metric: Metric, few: str, dependence: Dependence) -> dic
         return {f"{few} of the smaller class; wide": smaller < limit}
     if metric.interval == "average_precision":
         return {f"{few} with positives; the value itself is biased upward": v["pos_units"] < 30}
-    if metric.interval == "mean" and metric.family == "calibration":
+    if metric.interval == "benefit" or (metric.interval == "mean" and metric.family == "calibration"):
         skewed = (np.fmin(v["n_pos"], negatives) < 10) | (v["units"] < 100)
         return {f"{few}; the interval may be too short": skewed}
     if metric.interval == "mean":

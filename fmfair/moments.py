@@ -6,7 +6,7 @@ every unit, so that one table serves every rate: the ratio estimator of survey s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -91,38 +91,87 @@ def _moments(rows: CellRows, cases: Mapping[str, Flags], weight: Floats | None, 
 _EMPTY = pl.DataFrame(schema={"cell": pl.UInt64, "t": pl.UInt32, **dict.fromkeys((*PRODUCTS, *COUNTED), pl.Float64)})
 
 
-def rate_spread(metric: Metric, columns: Iterable[str]) -> dict[str, pl.Expr]:
-    """The variance, the units and the number of the `same` of a rate, from a table of confusion counts.
+def rate_spread(metric: Metric, columns: Collection[str]) -> dict[str, pl.Expr]:
+    """The variance and the units of a rate, from a table of confusion counts.
+
+    Of balanced accuracy also both rates that it is the mean of, with what is known of them; of others the number of the
+    `same`.
 
     Args:
-        metric: A rate that is one sum of counts over another.
+        metric: A rate with a closed form.
         columns: The columns of the table; without moments every row is a unit of its own and counts alike.
     """
-    assert metric.shares is not None
-    above, below = (dict(zip(CONFUSION, factors, strict=True)) for factors in metric.shares)
-    total = pl.sum_horizontal(pl.col(c) * f for c, f in below.items() if f).cast(pl.Float64)
-    value = pl.sum_horizontal(pl.col(c) * f for c, f in above.items() if f) / total
-    # The influence of one count of each kind, times the total.
-    share = {c: above[c] - value * below[c] for c in CONFUSION}
-    if PRODUCTS[0] in columns:
-        squares = _quadratic(share)
-        units = pl.col("+".join(c for c in CONFUSION if below[c]))
-        kish = _quadratic({c: pl.lit(f) for c, f in below.items()})
-    else:
-        squares = pl.sum_horizontal(share[c] ** 2 * pl.col(c) for c in CONFUSION)
-        units = pl.sum_horizontal(pl.col(c) for c in CONFUSION if below[c])
-        kish = pl.sum_horizontal(pl.col(c) * below[c] ** 2 for c in CONFUSION if below[c])
-    variance = squares / total**2 * units / (units - 1.0)
-    return {
-        "variance": pl.when((units > 1) & (total > 0)).then(variance),
-        # Without a threshold there are no counts.
-        "units": pl.when(pl.col("tp").is_not_null()).then(units.cast(pl.Float64)),
-        "same": pl.when(total > 0).then(total**2 / kish),
+    if metric.interval == "benefit":
+        # The mean of a value per row, as all rows count below the line.
+        odds = pl.col("threshold") / (1.0 - pl.col("threshold"))
+        return _Ratio({"tp": 1.0, "fp": -odds, "fn": 0.0, "tn": 0.0}, dict.fromkeys(CONFUSION, 1.0), columns).facts
+    assert metric.parts is not None
+    ratios = [_Ratio(*(dict(zip(CONFUSION, side, strict=True)) for side in part), columns) for part in metric.parts]
+    return ratios[0].facts if len(ratios) == 1 else _mean_of(*ratios, columns)
+
+
+class _Ratio:
+    """One sum of counts over another.
+
+    Args:
+        above: How often each count is above the line.
+        below: How often below.
+        columns: The columns of the table of counts.
+    """
+
+    def __init__(
+        self, above: Mapping[str, float | pl.Expr], below: Mapping[str, float], columns: Collection[str]
+    ) -> None:
+        self.total = pl.sum_horizontal(pl.col(c) * f for c, f in below.items() if f).cast(pl.Float64)
+        self.value = pl.sum_horizontal(pl.col(c) * above[c] for c in CONFUSION) / self.total
+        # Of one row of each kind, times the total.
+        self.influence = {c: above[c] - self.value * below[c] for c in CONFUSION}
+        if PRODUCTS[0] in columns:
+            self.squares = _quadratic(self.influence)
+            self.units = pl.col("+".join(c for c in CONFUSION if below[c]))
+            kish = _quadratic({c: pl.lit(f) for c, f in below.items()})
+        else:
+            self.squares = pl.sum_horizontal(self.influence[c] ** 2 * pl.col(c) for c in CONFUSION)
+            self.units = pl.sum_horizontal(pl.col(c) for c in CONFUSION if below[c])
+            kish = pl.sum_horizontal(pl.col(c) * below[c] ** 2 for c in CONFUSION if below[c])
+        self.same = self.total**2 / kish
+
+    @property
+    def facts(self) -> dict[str, pl.Expr]:
+        """Its variance, its units, and the number of the `same`."""
+        variance = self.squares / self.total**2 * self.units / (self.units - 1.0)
+        return {
+            "variance": pl.when((self.units > 1) & (self.total > 0)).then(variance),
+            # Without a threshold there are no counts.
+            "units": pl.when(pl.col("tp").is_not_null()).then(self.units.cast(pl.Float64)),
+            "same": pl.when(self.total > 0).then(self.same),
+        }
+
+
+def _mean_of(pos: _Ratio, neg: _Ratio, columns: Collection[str]) -> dict[str, pl.Expr]:
+    """The facts of the mean of a rate of the positives and one of the negatives."""
+    found = {
+        f"{side}_{fact}": value
+        for side, ratio in (("pos", pos), ("neg", neg))
+        for fact, value in {**ratio.facts, "rate": pl.when(ratio.total > 0).then(ratio.value)}.items()
     }
+    rows_apart = PRODUCTS[0] not in columns
+    units = pl.sum_horizontal(CONFUSION).cast(pl.Float64) if rows_apart else pl.col("+".join(CONFUSION))
+    # A row is of one class, a patient may be of both.
+    products = pl.lit(0.0) if rows_apart else _bilinear(pos.influence, neg.influence) / (pos.total * neg.total)
+    variance = (found["pos_variance"] + found["neg_variance"] + 2 * products * units / (units - 1.0)) / 4
+    return {**found, "variance": variance, "units": pl.when(pl.col("tp").is_not_null()).then(units)}
 
 
-def _quadratic(factors: dict[str, pl.Expr]) -> pl.Expr:
+def _quadratic(factors: Mapping[str, pl.Expr]) -> pl.Expr:
     """The sum over units of the square of a sum of counts with factors."""
-    terms = [factors[a] * factors[b] * pl.col(f"{a}*{b}") * (1.0 if a == b else 2.0) for a, b in PAIRS]
     # Rounding may leave less than nothing where every unit is alike.
-    return pl.sum_horizontal(terms).clip(lower_bound=0.0)
+    return _bilinear(factors, factors).clip(lower_bound=0.0)
+
+
+def _bilinear(factors: Mapping[str, pl.Expr], others: Mapping[str, pl.Expr]) -> pl.Expr:
+    """The sum over units of the product of two sums of counts with factors."""
+    return pl.sum_horizontal(
+        (factors[a] * others[b] if a == b else factors[a] * others[b] + factors[b] * others[a]) * pl.col(f"{a}*{b}")
+        for a, b in PAIRS
+    )

@@ -22,10 +22,12 @@ from fmfair.units import CellRows, Floats, corrected
 # What is known of a value's spread. `pos_units` and `neg_units` are the positives and negatives, or the patients that
 # have any; with weights as many of equal weight as count the same. `same` is the effective number of units of a rate if
 # those of a patient are copies;
-# of the error of calibration it is what chance alone would show, the value less that, and how likely chance is.
+# of the error of calibration it is what chance alone would show, the value less that, and how likely chance is;
+# of balanced accuracy the rates of both classes, and what is known of them.
 FACTS = (
     *("variance", "units", "pos_variance", "neg_variance", "pos_units", "neg_units", "same"),
     *("expected", "debiased", "p"),
+    *("pos_rate", "neg_rate", "pos_same", "neg_same"),
 )
 
 # Sums of squares of shares this small are what rounding leaves where all shares are alike.
@@ -209,7 +211,7 @@ def with_spread(
     place = ["grouping", "cell", "metric", "t"]
     parts = [spread.with_columns(t=pl.lit(None, pl.UInt32))]
     for metric in metrics:
-        if metric.shares is not None:
+        if metric.at_threshold and metric.interval is not None:
             facts = rate_spread(metric, confusion.columns)
             parts.append(confusion.select(*place[:2], "t", pl.lit(metric.name).alias("metric"), **facts))
     known = pl.concat(parts, how="diagonal").select(*place, *FACTS)

@@ -202,7 +202,7 @@ def test_the_bootstrap_gives_what_has_no_closed_form() -> None:
     sample = {"image_id": np.arange(n), "label": y, "site": random.choice(["x", "y", "z"], n)}
     parts = [{"model": [m] * n, **sample, "prob": np.clip(0.3 * y + 0.7 * random.random(n), 0, 1)} for m in "ab"]
     frame = pl.concat(map(pl.DataFrame, parts))
-    metrics = ["auc", "balanced_accuracy", "ece"]
+    metrics = ["auc", "mcc", "ece"]
     without = fmfair.compare(frame, metrics=metrics)
     drawn = fmfair.compare(frame, metrics=metrics, bootstrap=200)
     unknown = without.differences.filter(pl.col("metric") != "auc")
@@ -211,13 +211,7 @@ def test_the_bootstrap_gives_what_has_no_closed_form() -> None:
     assert without.gaps["note"].unique().to_list() == [
         "more than two groups: no closed form; a bootstrap gives a rough interval"
     ]
-    known = drawn.differences.filter(pl.col("metric") == "balanced_accuracy", pl.col("attribute").is_null()).row(
-        0, named=True
-    )
-    # With whole rows drawn the limits are near those of the influences of the two rates.
-    rates = fmfair.compare(frame, metrics=["tpr", "tnr"]).differences.filter(pl.col("attribute").is_null())
-    reach = [(r["ci_high"] - r["ci_low"]) / 2 for r in rates.iter_rows(named=True)]
-    assert (known["ci_high"] - known["ci_low"]) / 2 == pytest.approx(math.hypot(*reach) / 2, rel=0.25)
+    assert drawn.differences.filter(pl.col("metric") == "mcc")["ci_low"].null_count() == 0
     assert drawn.differences.filter(pl.col("metric") == "auc").equals(
         without.differences.filter(pl.col("metric") == "auc")
     )
@@ -225,6 +219,26 @@ def test_the_bootstrap_gives_what_has_no_closed_form() -> None:
     assert all(note.startswith("exploratory") for note in drawn.gaps["note"])
     again = fmfair.compare(frame.sample(fraction=1, shuffle=True, seed=2), metrics=metrics, bootstrap=200)
     assert_alike(drawn.gaps, again.gaps)
+
+
+def test_balanced_accuracy_differs_by_what_both_rates_do() -> None:
+    random = np.random.default_rng(1)
+    n = 90
+    y = random.integers(0, 2, n)
+    sample = {"image_id": np.arange(n), "label": y, "sex": random.choice(["F", "M"], n)}
+    parts = [{"model": [m] * n, **sample, "prob": np.clip(0.3 * y + 0.7 * random.random(n), 0, 1)} for m in "ab"]
+    frame = pl.concat(map(pl.DataFrame, parts))
+    rates = fmfair.compare(frame, metrics=["tpr", "tnr"]).differences.filter(pl.col("attribute").is_null())
+    closed = fmfair.compare(frame, metrics=["balanced_accuracy"])
+    drawn = fmfair.compare(frame, metrics=["balanced_accuracy", "net_benefit"], bootstrap=200)
+    known = closed.differences.row(by_predicate=pl.col("attribute").is_null(), named=True)
+    reach = [(r["ci_high"] - r["ci_low"]) / 2 for r in rates.iter_rows(named=True)]
+    assert (known["ci_high"] - known["ci_low"]) / 2 == pytest.approx(math.hypot(*reach) / 2, rel=0.05)
+    assert known["difference"] == pytest.approx(rates["difference"].mean())
+    assert known["ci_method"] == "MOVER, paired"
+    assert closed.gaps["ci_method"].to_list() == ["influence, t"]
+    benefit = drawn.differences.filter(pl.col("metric") == "net_benefit")
+    assert benefit["ci_method"].unique().to_list() == ["paired bootstrap, percentile"]
 
 
 def test_no_model_is_beaten_that_is_not() -> None:

@@ -100,6 +100,7 @@ def test_what_cannot_be_asked_of_the_form_of_an_auc() -> None:
 
 
 EQUAL = ["auc", "average_precision", "tpr", "tnr", "ppv", "accuracy", "selection_rate", "f1", "brier", "bce"]
+EQUAL += ["balanced_accuracy", "net_benefit"]
 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statistics_data import S1, Y, rows_of
 
-from fmfair.statistics.means import mean_interval, welch_df, welch_difference
+from fmfair.statistics.means import mean_interval, welch_df
 
 NAN = math.nan
 LOSSES = [(S1[i] - Y[i]) ** 2 for i in rows_of("A")]
@@ -39,14 +39,10 @@ def test_the_interval_is_that_of_scipy() -> None:
 
 def test_welch_is_that_of_scipy() -> None:
     others = [(S1[i] - Y[i]) ** 2 for i in rows_of("BC")]
-    (mean, variance), (other_mean, other_variance) = _mean_and_variance(LOSSES), _mean_and_variance(others)
+    (_, variance), (_, other_variance) = _mean_and_variance(LOSSES), _mean_and_variance(others)
     test = stats.ttest_ind(LOSSES, others, equal_var=False)
-    expected = test.confidence_interval(0.95)
-
-    found = welch_difference(mean, variance, 10, other_mean, other_variance, 20)
 
     assert welch_df(variance, 10, other_variance, 20) == pytest.approx(test.df, rel=1e-12)
-    np.testing.assert_allclose(found, (expected.low, expected.high), atol=1e-12)
 
 
 def test_degrees_of_freedom_of_auc_variances() -> None:
@@ -73,7 +69,6 @@ def test_what_is_not_known_has_no_interval() -> None:
     np.testing.assert_equal(
         welch_df([0.0, NAN, 0.1, 0.1], [5, 5, 1, 5], [0.0, 0.1, 0.1, 0.1], [5, 5, 5, NAN]), [NAN] * 4
     )
-    assert np.isnan(welch_difference(0.1, 0.0, 5, 0.1, 0.0, 5).low)
     assert np.isnan(mean_interval([0.5, math.inf, 0.5], [math.inf, 0.1, 0.1], 5, [0.0, 0.5, 1.0]).low).all()
     assert mean_interval([], [], []).low.shape == (0,)
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from statistics_data import S1, Y, average_precision, precision, rows_of
 
 from fmfair.statistics.precision import (
-    adjusted_average_precision,
     average_precision_binomial,
     average_precision_interval,
 )
@@ -41,15 +40,6 @@ def test_the_binomial_interval() -> None:
     np.testing.assert_allclose(low, [0.535820341557, 0.31924333236], atol=1e-11)
     np.testing.assert_allclose(high, [0.937138322262, 0.949066357556], atol=1e-11)
     assert np.isnan(average_precision_binomial([0.5, 1.0, NAN, 0.5], [0, 5, 5, NAN]).low).all()
-
-
-def test_adjusted_average_precision() -> None:
-    found = adjusted_average_precision(AP, [0.5, 0.6])
-
-    np.testing.assert_allclose(found, [0.68842749811, 0.429565318787], atol=1e-11)
-    np.testing.assert_equal(
-        adjusted_average_precision([0.5, 0.0, 0.5, 0.5, NAN], [0.5, 0.5, 0.0, 1.0, 0.5]), [0] + [NAN] * 4
-    )
 
 
 def test_a_perfect_ranking_is_no_certainty() -> None:

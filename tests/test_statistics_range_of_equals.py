@@ -15,7 +15,6 @@ from fmfair.statistics.quantiles import studentized_range_quantile
 from fmfair.statistics.range_of_equals import (
     chance_of,
     detectable_gap,
-    minimum_mean,
     range_mean,
     range_p,
     range_quantile,
@@ -126,7 +125,6 @@ def test_against_draws() -> None:
     assert float(range_mean(sd, _one(sd))[0]) == close(ranges.mean(), rel=0.005)
     assert float(range_quantile(sd, _one(sd))[0]) == close(float(np.quantile(ranges, 0.95)), rel=0.01)
     assert float(range_p(sd, _one(sd), [0.15])[0]) == close(float((ranges > 0.15).mean()), abs=0.003)
-    assert float(minimum_mean(sd, _one(sd))[0]) == close(values.min(axis=1).mean(), rel=0.01)
 
 
 def test_families_in_any_order_and_what_is_undefined() -> None:
@@ -138,7 +136,6 @@ def test_families_in_any_order_and_what_is_undefined() -> None:
     others = (
         range_quantile(sd, family, 0.5, 6),
         range_p(sd, family, [0.1] * 6),
-        minimum_mean(sd, family, 6),
         detectable_gap(sd, family, n_families=6),
     )
     for other in others:

@@ -82,9 +82,9 @@ def differences(
 def _tested(
     pairs: Pairs, spread: PairSpread, level: float, dependence: Dependence, replicates: Replicates | None
 ) -> Tested:
-    kind = pairs.metric.interval
-    if kind is not None:
-        return _FORMS[kind](pairs, spread, level, dependence)
+    form = None if pairs.metric.interval is None else _FORMS.get(pairs.metric.interval)
+    if form is not None:
+        return form(pairs, spread, level, dependence)
     first, second = pairs.sides
     if replicates is None or pairs.metric.family == "count":
         nothing = np.full(first.height, np.nan)
@@ -141,6 +141,7 @@ _FORMS: Mapping[IntervalKind, Callable[[Pairs, PairSpread, float, Dependence], T
     "average_precision": _average_precision,
     "proportion": _rate,
     "ratio": _rate,
+    "balanced": _rate,
     "mean": _mean,
 }
 
@@ -191,4 +192,6 @@ def why_unknown(metric: Metric, method: str) -> str | None:
         return None
     if method == BOOTSTRAP:
         return UNUSABLE
-    return NO_CLOSED_FORM if metric.interval is None else "too few rows or patients, or none whose difference varies"
+    return (
+        NO_CLOSED_FORM if metric.interval not in _FORMS else "too few rows or patients, or none whose difference varies"
+    )

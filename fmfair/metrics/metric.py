@@ -16,10 +16,13 @@ Direction = Literal["higher", "lower", "none"]
 # The intermediate table that a metric aggregates.
 Table = Literal["confusion", "blocks", "score_blocks", "bins", "fit", "values"]
 # The closed form of an interval; the kinds of `fmfair.intervals`.
-IntervalKind = Literal["auc", "average_precision", "proportion", "ratio", "mean"]
+IntervalKind = Literal["auc", "average_precision", "proportion", "ratio", "balanced", "mean", "benefit"]
 
 # The counts of a confusion matrix, in the order of everything that lists them.
 CONFUSION = ("tp", "fp", "fn", "tn")
+
+# How often each count of `CONFUSION` is above and below the line of a ratio of sums.
+Shares = tuple[tuple[float, ...], tuple[float, ...]]
 
 # What a metric needs to be defined: a formula that must be positive, and the reason given where it is not.
 Need = tuple[str, str]
@@ -117,9 +120,17 @@ class Metric:
         return self.parameters.bins or N_BINS
 
     @cached_property
-    def shares(self) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
+    def shares(self) -> Shares | None:
         """How often each count of `CONFUSION` is in the numerator and the denominator of a rate that is their ratio."""
         return ratio_of_sums(self.formula, CONFUSION) if self.family == "rate" and self.formula else None
+
+    @cached_property
+    def parts(self) -> tuple[Shares, ...] | None:
+        """The ratios of sums whose mean a rate is: of most one, of balanced accuracy those of both classes."""
+        if self.shares is not None or self.name != "balanced_accuracy":
+            return None if self.shares is None else (self.shares,)
+        halves = (ratio_of_sums(formula, CONFUSION) for formula in ("tp / (tp + fn)", "tn / (tn + fp)"))
+        return tuple(half for half in halves if half is not None)
 
     @cached_property
     def interval(self) -> IntervalKind | None:
@@ -130,6 +141,8 @@ class Metric:
         kinds: Mapping[str, IntervalKind] = {
             "auc": "auc",
             "average_precision": "average_precision",
+            "balanced_accuracy": "balanced",
+            "net_benefit": "benefit",
             **dict.fromkeys(("bce", "brier", "dice", "iou", "both_empty"), "mean"),
         }
         return kinds.get(self.parameters.kind)

@@ -1,4 +1,4 @@
-"""Student's t interval of a mean and of the difference of two means: Brier score, cross-entropy, Dice."""
+"""Student's t interval of a mean: Brier score, cross-entropy, Dice; and the degrees of freedom of two estimates."""
 
 from __future__ import annotations
 
@@ -69,27 +69,3 @@ def welch_df(variance: ArrayLike, units: ArrayLike, other_variance: ArrayLike, o
         share = a / (a + b)
         df = 1 / (share**2 / (n - 1) + (1 - share) ** 2 / (m - 1))
     return np.where(defined, df, np.nan)
-
-
-def welch_difference(
-    mean: ArrayLike,
-    variance: ArrayLike,
-    units: ArrayLike,
-    other_mean: ArrayLike,
-    other_variance: ArrayLike,
-    other_units: ArrayLike,
-    level: ArrayLike = 0.95,
-) -> Interval:
-    """Welch's t interval of `mean - other_mean`, two independent means with their variances and units.
-
-    Returns:
-        NaN for fewer than 2 units in either, and where both variances are 0.
-
-    Examples:
-        >>> low, high = welch_difference(0.2, 0.002, 10, 0.1, 0.001, 20)
-        >>> print(f"{low:.6f} {high:.6f}")
-        -0.015024 0.215024
-    """
-    df = welch_df(variance, units, other_variance, other_units)
-    difference, total = np.subtract(*floats(mean, other_mean)), np.add(*floats(variance, other_variance))
-    return mean_interval(difference, total, df + 1, level)

@@ -1,11 +1,11 @@
-"""Intervals of average precision, and average precision adjusted for prevalence."""
+"""Intervals of average precision."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fmfair.statistics.interval import ZERO_VARIANCE, FloatArray, Interval, floats, logit_interval, where_defined
+from fmfair.statistics.interval import ZERO_VARIANCE, Interval, floats, logit_interval, where_defined
 from fmfair.statistics.quantiles import normal_critical, t_critical
 
 
@@ -54,20 +54,3 @@ def average_precision_binomial(ap: ArrayLike, pos_units: ArrayLike, level: Array
     with np.errstate(all="ignore"):
         variance = np.where(m >= 1, value * (1 - value) / m, np.nan)
     return logit_interval(value, variance, normal_critical(level))
-
-
-def adjusted_average_precision(ap: ArrayLike, prevalence: ArrayLike) -> FloatArray:
-    """`1 - ln(ap) / ln(prevalence)`: 0 at chance, 1 for a perfect ranking, negative below chance.
-
-    It rises with `ap`: limits of average precision go through it to be limits of this, prevalence taken as known.
-
-    Returns:
-        NaN for an average precision of 0, and a prevalence of 0 or 1.
-
-    Examples:
-        >>> print(f"{adjusted_average_precision(0.611111111111, 3 / 7):.6f}")
-        0.418768
-    """
-    value, pi = floats(ap, prevalence)
-    defined = (value > 0) & (value <= 1) & (pi > 0) & (pi < 1)
-    return np.where(defined, 1 - np.log(np.where(defined, value, 1.0)) / np.log(np.where(defined, pi, 0.5)), np.nan)

@@ -71,24 +71,6 @@ def range_mean(sd: ArrayLike, family: ArrayLike, n_families: int | None = None) 
     return result
 
 
-def minimum_mean(sd: ArrayLike, family: ArrayLike, n_families: int | None = None) -> FloatArray:
-    """How far the smallest value of equal groups lies below their common value on average: minus half the mean gap.
-
-    Args:
-        sd: Standard deviation of each group's estimate under equality; groups with NaN are left out.
-        family: The number of the family of each group.
-        n_families: How many families there are.
-
-    Returns:
-        One value per family, not above 0; its negative is that of the largest value. NaN as in `range_mean`.
-
-    Examples:
-        >>> minimum_mean([1, 1], [0, 0]).round(6)
-        array([-0.56419])
-    """
-    return -range_mean(sd, family, n_families) / 2
-
-
 def range_quantile(
     sd: ArrayLike, family: ArrayLike, probability: float = 0.95, n_families: int | None = None
 ) -> FloatArray:
