@@ -20,6 +20,9 @@ class RowCounter(Protocol):
     def two_values(self) -> float | None:
         """The larger of the scores where there are only two: decisions, of which a ranking tells the counts."""
 
+    def patients(self) -> pl.DataFrame | None:
+        """Columns `profile` and `unit`: each patient once per profile; None where patients are not told apart."""
+
     def counted(self, cuts: pl.DataFrame, *, strict: bool) -> pl.DataFrame:
         """The rows of every profile and kind.
 
@@ -48,10 +51,22 @@ class RowsInMemory:
         values = self.samples.frame["prob"]
         return float(values.max()) if values.n_unique() == 2 else None  # type: ignore[arg-type]  # a float
 
-    def counted(self, cuts: pl.DataFrame, *, strict: bool) -> pl.DataFrame:
+    def patients(self) -> pl.DataFrame | None:
         """See `RowCounter`."""
         frame = self.samples.frame
-        profile = pl.Series("profile", self.samples.profiles.of_row, dtype=pl.UInt32)
+        if "unit" not in frame.columns:
+            return None
+        known = [c for c in ("y", "dice", "iou") if c in frame.columns]
+        whose = pl.DataFrame([self._profile, frame["unit"]])
+        return whose.filter(frame.select(pl.any_horizontal(pl.col(known).is_not_null())).to_series()).unique()
+
+    @property
+    def _profile(self) -> pl.Series:
+        return pl.Series("profile", self.samples.profiles.of_row, dtype=pl.UInt32)
+
+    def counted(self, cuts: pl.DataFrame, *, strict: bool) -> pl.DataFrame:
+        """See `RowCounter`."""
+        frame, profile = self.samples.frame, self._profile
         if "y" in frame.columns:
             kinds = [frame[c] for c in ("y", "pred") if c in frame.columns]
             kinds += [self._positions(cuts, strict=strict)] if cuts.height else []

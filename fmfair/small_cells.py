@@ -16,6 +16,7 @@ import numpy.typing as npt
 import polars as pl
 
 from fmfair.disclosure import Cell, Sum, left_out, sums_of
+from fmfair.errors import FmfairError
 from fmfair.groupings import Grouping
 from fmfair.row_counts import RowCounter
 from fmfair.samples import Cohort
@@ -31,6 +32,7 @@ Place: TypeAlias = tuple[int, int]
 # The values without a threshold, where the scores themselves are decisions.
 OF_SCORES = "scores"
 BOTH_EMPTY = "both_empty"
+MOST_THRESHOLDS = 100
 _CUTS: Mapping[str, pl.DataType] = {"by": pl.UInt32(), "threshold": pl.Float64()}
 
 
@@ -60,6 +62,7 @@ def hidden_cells(
     least: int,
     *,
     strict: bool,
+    first: int,
 ) -> Hidden:
     """What must be hidden so that no number of 1 to `least` - 1 rows is shown or can be calculated.
 
@@ -70,7 +73,16 @@ def hidden_cells(
         rows: Counts the samples.
         least: The smallest number that may be shown.
         strict: Whether a score at a threshold is called negative.
+        first: The threshold whose values are shown where those at several would tell how many rows lie between.
+
+    Raises:
+        FmfairError: There are too many thresholds to compare each with each.
     """
+    if asked["t"].n_unique() > MOST_THRESHOLDS:
+        raise FmfairError(
+            f"suppress_below= compares each threshold with each other, of {asked['t'].n_unique():,} too many; give "
+            f"{MOST_THRESHOLDS} or fewer"
+        )
     larger = rows.two_values()
     keys = samples.by.height
     every = pl.DataFrame({"by": range(keys), "threshold": [larger] * keys}, _CUTS)
@@ -79,7 +91,7 @@ def hidden_cells(
     counted = rows.counted(cuts, strict=strict)
     counted = counted.with_columns(samples.seen["by"].gather(counted["profile"]).cast(pl.UInt32).alias("by"))
     positions = cuts.with_columns(position=pl.int_range(1, pl.len() + 1).over("by"))
-    found = Hidden()
+    found, patients = Hidden(), rows.patients()
     places = asked.cast({"by": pl.UInt32}).join(positions, on=["by", "threshold"], how="left")
     of_key = places.partition_by("by", as_dict=True)
     of_scores = dict(
@@ -87,11 +99,12 @@ def hidden_cells(
     )
     for (by,), own in sorted(counted.partition_by("by", as_dict=True).items()):
         cut: dict[str, dict[int, int | None]] = {}
-        for grouping, t, position in of_key.get((by,), places.clear()).select("grouping", "t", "position").rows():
+        own_places = of_key.get((by,), places.clear()).sort(pl.col("t") != first, "t")
+        for grouping, t, position in own_places.select("grouping", "t", "position").rows():
             cut.setdefault(str(t), {})[grouping] = position
         if by in of_scores:
             cut[OF_SCORES] = dict.fromkeys(range(len(groupings)), of_scores[by])
-        _OneKey(by, samples, groupings, own).hide(found, _stages(own, cut), least)
+        _OneKey(by, samples, groupings, own, patients).hide(found, _stages(own, cut), least)
     return found
 
 
@@ -104,15 +117,15 @@ def _stages(rows: pl.DataFrame, cut: Mapping[str, Mapping[int, int | None]]) -> 
     positive = column["y"] == 1
     yield "all", [_always(np.ones(rows.height, dtype=bool))]
     yield "classes", [_always(positive), _always(~positive)]
+    before: list[Kind] = []
     for name, position in cut.items():
-        if name == str(DECIDED_T):
-            called = column["pred"] == 1
-            yield name, [_always(y & c) for y in (positive, ~positive) for c in (called, ~called)]
-        elif at := {grouping: p for grouping, p in position.items() if p is not None}:
-            yield (
-                name,
-                [_cut(at, column["position"], y, above=up) for y in (positive, ~positive) for up in (True, False)],
-            )
+        at = {grouping: p for grouping, p in position.items() if p is not None}
+        if name != str(DECIDED_T) and not at:
+            continue
+        called = _always(column["pred"] == 1) if name == str(DECIDED_T) else _called(at, column["position"])
+        others = [_opposite(called), *(_between(called, other) for other in before)]
+        yield name, [_of_class(y, which) for y in (positive, ~positive) for which in (called, *others)]
+        before.append(called)
 
 
 def _of_values(rows: pl.DataFrame) -> Iterator[tuple[str, list[Kind]]]:
@@ -131,22 +144,42 @@ def _always(which: Bools) -> Kind:
     return lambda _: which
 
 
-def _cut(at: Mapping[int, int], position: Ints, of: Bools, *, above: bool) -> Kind:
-    """The rows of a class that are called positive, or negative; none where a grouping has no threshold."""
+def _called(at: Mapping[int, int], position: Ints) -> Kind:
+    """The rows that are called positive; all where a grouping has no threshold."""
+    return lambda grouping: position >= at.get(grouping, 0)
 
-    def kind(grouping: int) -> Bools:
-        if grouping not in at:
-            return np.zeros(len(of), dtype=bool)
-        return of & ((position >= at[grouping]) == above)
 
-    return kind
+def _opposite(called: Kind) -> Kind:
+    return lambda grouping: ~called(grouping)
+
+
+def _between(called: Kind, other: Kind) -> Kind:
+    """The rows that are called positive at one of two thresholds only: the counts at both tell how many they are."""
+    return lambda grouping: called(grouping) ^ other(grouping)
+
+
+def _of_class(of: Bools, which: Kind) -> Kind:
+    return lambda grouping: of & which(grouping)
 
 
 class _OneKey:
     """The cells of one by-key, and the equations between them."""
 
-    def __init__(self, by: int, samples: Cohort, groupings: Sequence[Grouping], rows: pl.DataFrame) -> None:
+    def __init__(
+        self,
+        by: int,
+        samples: Cohort,
+        groupings: Sequence[Grouping],
+        rows: pl.DataFrame,
+        patients: pl.DataFrame | None,
+    ) -> None:
         self.rows = rows["rows"].to_numpy()
+        # A row of `rows` of the same profile for every patient, and the patient.
+        self.patients: tuple[Ints, Ints] | None = None
+        if patients is not None:
+            some_row = rows.select("profile").with_row_index("row").unique("profile", keep="first")
+            whose = patients.join(some_row, on="profile", how="inner")
+            self.patients = whose["row"].to_numpy().astype(np.int64), whose["unit"].to_numpy().astype(np.int64)
         seen = samples.seen[rows["profile"]]
         self.codes = {a.column: seen[a.column].cast(pl.Int64).fill_null(-1).to_numpy() for a in samples.attributes}
         # Where the cells are in the report, and what rows they hold: for each grouping the cell of every row.
@@ -172,6 +205,7 @@ class _OneKey:
         for name, kinds in stages:
             sizes = [self._sizes(kind) for kind in kinds]
             rows = rows or sizes[0]
+            sizes += [self._patients()] if name == "all" and self.patients is not None else []
             out = left_out(rows, self.sums, self.hidden, least, sizes, classes if name not in STAGES else out)
             places = {place for cell in out for place in self.places.get(cell, ())}
             if name == "all":
@@ -244,6 +278,16 @@ class _OneKey:
         for number, cells, of_row in self.divided:
             totals = np.bincount(of_row, np.where(kind(number), self.rows, 0), len(cells))
             sizes |= dict(zip(cells, totals.astype(np.int64).tolist(), strict=True))
+        return sizes
+
+    def _patients(self) -> dict[Cell, int]:
+        """The patients of every cell."""
+        assert self.patients is not None
+        row, unit = self.patients
+        sizes = {cell: len(np.unique(unit[there[row]])) for cell, (_, there) in self.wholes.items()}
+        for _, cells, of_row in self.divided:
+            pairs = np.unique(np.column_stack([of_row[row], unit]), axis=0)
+            sizes |= dict(zip(cells, np.bincount(pairs[:, 0], minlength=len(cells)).tolist(), strict=True))
         return sizes
 
 

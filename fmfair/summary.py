@@ -59,7 +59,7 @@ def summarise(
         options: Which thresholds were asked for.
         task: `classification` or `segmentation`.
     """
-    at = pl.col("t").is_null() | (pl.col("t") == _shown_threshold(options, present))
+    at = pl.col("t").is_null() | (pl.col("t") == shown_threshold(options, present))
     usable = groups.lazy().filter(pl.col("in_gaps") & pl.col("counted")).unique("listed")
     counted = usable.group_by(_KEY).agg(n_groups=pl.len().cast(pl.Int64))
     whole = [_first(pl.col("metric") == metric, name) for name, metric in OVERALL_COLUMNS[task].items()]
@@ -94,7 +94,7 @@ def _first(where: pl.Expr, name: str) -> pl.Expr:
     return pl.col("value").filter(where).first().alias(name)
 
 
-def _shown_threshold(options: Options, present: pl.DataFrame) -> int:
+def shown_threshold(options: Options, present: pl.DataFrame) -> int:
     """The position of the threshold whose rates are shown."""
     wanted = list(options.thresholds or options.conventions.thresholds)
     known = set(present["t"].drop_nulls().unique())

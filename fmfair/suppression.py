@@ -14,6 +14,7 @@ from fmfair.options import Options
 from fmfair.row_counts import RowCounter
 from fmfair.samples import Cohort, missing_group_note
 from fmfair.small_cells import BOTH_EMPTY, OF_SCORES, Hidden, Place, hidden_cells
+from fmfair.summary import shown_threshold
 from fmfair.thresholds import DECIDED, FIXED
 
 # The note of a number that is not shown.
@@ -56,7 +57,9 @@ class Suppression:
         by_of = pl.concat([cells["by"] for cells in listed])
         at = long.filter(pl.col("t").is_not_null() & pl.col("value").is_not_null())
         asked = at.select("grouping", "t", "threshold", by_of.gather(at["listed"]).alias("by")).unique()
-        return cls(least, hidden_cells(asked, samples, groupings, rows, least, strict=strict), groupings, by_of)
+        first = shown_threshold(options, asked)
+        hidden = hidden_cells(asked, samples, groupings, rows, least, strict=strict, first=first)
+        return cls(least, hidden, groupings, by_of)
 
     def applied(self, long: pl.DataFrame) -> pl.DataFrame:
         """The long table with NULL for what is hidden, the reason in `note`, and a column `suppressed`."""
@@ -116,6 +119,7 @@ class Suppression:
         everything, classes = own(self.hidden.all), own(self.hidden.classes)
         values = own(set().union(*self.hidden.values.values()))
         noun = "group" if grouping.parts else "by-key"
+        over = " (over all by-keys)" if grouping.parts and self.by_of.n_unique() > 1 else ""
         told = (
             (everything, "everything"),
             (classes - everything, "positives, negatives and values"),
@@ -124,4 +128,4 @@ class Suppression:
         said = [f"{what} of {plural(len(cells), noun)}" for cells, what in told if cells]
         if said:
             name = grouping.attribute if grouping.parts else "all rows"
-            notes.warn(f"suppress_below={self.least}: {name}: {', '.join(said)} hidden")
+            notes.warn(f"suppress_below={self.least}: {name}: {', '.join(said)} hidden{over}")

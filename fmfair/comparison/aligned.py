@@ -190,7 +190,8 @@ def _complete(samples: Samples, known: _Known, notes: Notes) -> tuple[pl.DataFra
     if lacking.height:
         left_out = lacking.select("key", SAMPLE).n_unique()
         total = rows.select("key", SAMPLE).n_unique()
-        notes.warn(f"{plural(left_out, 'sample')} of {total:,} left out that not every model has a usable row of")
+        of = "" if notes.hides(left_out) else f" of {total:,}"
+        notes.warn(f"{notes.counted(left_out, 'sample')}{of} left out that not every model has a usable row of")
     order = rows.filter(whole).sort("by", SAMPLE)["row"]
     return frame[order].rechunk(), Profiles(samples.profiles.table, samples.profiles.of_row[order.to_numpy()])
 

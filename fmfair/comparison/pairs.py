@@ -100,8 +100,10 @@ class Pairs:
     @cached_property
     def listed(self) -> tuple[Positions, Positions]:
         """The pairs and groups that have rows, one after another: the position of the pair, and of the group."""
-        n = self.of_models("n")
-        pair, group = np.nonzero((n[self.by[:, 0]] > 0) & (n[self.by[:, 1]] > 0))
+        there = self.of_models("n") > 0
+        if "suppressed" in self.rows.columns:  # they have rows, but not how many is known
+            there |= self.of_models("suppressed") > 0
+        pair, group = np.nonzero(there[self.by[:, 0]] & there[self.by[:, 1]])
         return pair, group
 
     @cached_property

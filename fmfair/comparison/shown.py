@@ -42,8 +42,8 @@ def digest_of(frames: Frames, notes: Sequence[str], metadata: Mapping[str, Any])
 def _title(differences: pl.DataFrame, metadata: Mapping[str, Any]) -> str:
     models = [visible(model) for model in metadata["models"]]
     shown = ", ".join(models[:6]) + (f" and {len(models) - 6} more" if len(models) > 6 else "")
-    sizes = differences.filter(pl.col("attribute").is_null())["n"].unique().sort().to_list()
-    samples = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}" if sizes else "0"
+    sizes = differences.filter(pl.col("attribute").is_null())["n"].drop_nulls().unique().sort().to_list()
+    samples = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}" if sizes else "hidden"
     against = "" if metadata.get("baseline") is None else f"; baseline {visible(metadata['baseline'])}"
     return f"fmfair comparison: {len(models)} models on the same {samples} samples: {shown}{against}"
 

@@ -26,6 +26,13 @@ class RowsInDatabase:
         two = low < high and not self.database.fetch(between, [low, high]).item()
         return float(high) if two else None
 
+    def patients(self) -> pl.DataFrame | None:
+        """See `RowCounter`."""
+        if not self.samples.clustered:
+            return None
+        found = self.database.fetch("SELECT DISTINCT profile, unit FROM samples")
+        return found.with_columns(pl.col("profile").cast(pl.UInt32))
+
     def counted(self, cuts: pl.DataFrame, *, strict: bool) -> pl.DataFrame:
         """See `RowCounter`."""
         kinds = ["y", *(["pred"] if self.samples.decided else [])]

@@ -37,7 +37,9 @@ class Rows:
     @property
     def clustered(self) -> bool:
         """Whether it matters whose rows these are."""
-        return self.table.columns.cluster is not None and self.table.options.ci is not None
+        options = self.table.options
+        wanted = options.ci is not None or options.suppress_below is not None
+        return self.table.columns.cluster is not None and wanted
 
     def joined(self, part: Part) -> str:
         """The source with its profiles and what an outcome's labels and decisions are."""
