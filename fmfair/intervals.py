@@ -199,7 +199,7 @@ def _balanced(v: Values, metric: Metric, level: ArrayLike, dependence: Dependenc
         correlation = (4 * v["variance"] - pos - neg) / (2 * np.sqrt(pos * neg))
     correlation = np.where(np.isfinite(correlation), np.clip(correlation, -1, 1), 0.0)
     found = mover_sum(*sides, correlation)
-    limited = Interval(np.fmin(found.low, v["value"]), np.fmax(found.high, v["value"]))
+    limited = Interval(np.minimum(found.low, v["value"]), np.maximum(found.high, v["value"]))
     return *limited, np.array([f"MOVER, {name}" for name in method], dtype=np.str_)
 
 
