@@ -72,8 +72,8 @@ def digest_of_pairs(frames: Frames, metadata: Mapping[str, Any]) -> Digest:
     """
     if "pairs" not in frames:
         raise FmfairError(
-            "there are no pairs of groups: they need rows with intervals (ci=None leaves these out, and counts have "
-            "none) and an attribute with two groups"
+            "there are no pairs of groups: they need intervals (ci=None leaves these out) and an attribute with two "
+            "groups that have one"
         )
     shown = shown_of(frames, metadata, most=ALL_METRICS)
     table = pair_table(shown, shown.metrics, metadata.get("reference") or {}, alone=True)

@@ -78,10 +78,10 @@ def few_and_many(patients: int) -> pl.DataFrame:
 @pytest.mark.parametrize(("patients", "doubt"), [(49, True), (50, False)])
 def test_the_test_of_few_patients_says_that_it_is_too_sure(patients: int, doubt: bool) -> None:
     note = "a group has fewer than 50 patients, for which p is somewhat too small" if doubt else None
-    columns = {"y_true": "y", "y_score": "s1", "attributes": "group", "by": [], "metrics": ["accuracy", "auc"]}
+    columns: dict[str, Any] = {"y_true": "y", "y_score": "s1", "attributes": "group", "by": []}
     frame = few_and_many(patients)
 
-    for report in both(frame, cluster="patient", **columns):
+    for report in both(frame, cluster="patient", metrics=["accuracy", "auc"], **columns):
         tested = report.gaps.filter(pl.col("statistic") == "difference").select("metric", "p_method", "ci_note").rows()
         assert {m: p for m, p, _ in tested}["accuracy"] == "chi-square, effective sizes"
         assert {m: n for m, _, n in tested} == {"accuracy": note, "auc": None}

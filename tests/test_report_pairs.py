@@ -104,8 +104,17 @@ def test_the_pairs_have_a_text_of_their_own_with_all_metrics() -> None:
 def test_where_there_are_no_pairs_a_sentence_says_why(given: dict[str, Any]) -> None:
     frame = decided(FOUR).with_columns(one=pl.lit("x"))
 
-    with pytest.raises(fmfair.FmfairError, match="there are no pairs of groups: they need rows with intervals"):
+    with pytest.raises(fmfair.FmfairError, match="there are no pairs of groups: they need intervals"):
         fmfair.evaluate(frame, metrics="tpr", **{"attributes": "site", **given}).to_text("pairs")
+
+
+def test_reports_from_counts_have_them_too() -> None:
+    frame = decided(FOUR).select("site", y_true="y_true", y_score=pl.col("y_score"))
+
+    report = fmfair.evaluate_counts(fmfair.counts(frame, score_type="probability"), metrics="tpr")
+
+    expected = fmfair.evaluate(frame, metrics="tpr").pairs.select("group", "other_group").rows()
+    assert [(row["group"], row["other group"]) for row in table_of(report.to_text("pairs"))] == expected
 
 
 def test_several_thresholds_and_by_keys_are_told_apart() -> None:
