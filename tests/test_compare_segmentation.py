@@ -58,7 +58,10 @@ def test_every_group_has_the_paired_t_test() -> None:
         interval = expected.confidence_interval(0.95)
         row = found[key]
         assert row["ci_method"] == "paired t"
-        assert (row["n"], row["difference"]) == (part.height, pytest.approx(np.mean(part["new"] - part["old"])))
+        assert (row["n"], row["difference"]) == (
+            part.height,
+            pytest.approx((part["new"] - part["old"]).to_numpy().mean()),
+        )
         assert (row["ci_low"], row["ci_high"]) == (pytest.approx(interval.low), pytest.approx(interval.high))
         assert row["p_value"] == pytest.approx(expected.pvalue, rel=1e-6)
 
