@@ -36,7 +36,7 @@ def skewness(engine: Engine, groupings: Sequence[Grouping], long: pl.DataFrame) 
     parts = []
     for i, grouping in enumerate(groupings):
         rows = cell_rows(engine.frame, engine.profiles, grouping)
-        parts += [_of_cells(rows, i, name, t, u) for name, t, u in _influences(engine, grouping, rows)]
+        parts += [_of_cells(rows, i, name, t, u) for name, t, u in influences(engine, grouping, rows)]
     return _of_long(parts, long)
 
 
@@ -54,7 +54,7 @@ def skewness_of_means(
     return _of_long(parts, long)
 
 
-def _influences(engine: Engine, grouping: Grouping, rows: CellRows) -> Iterator[tuple[str, int | None, Floats]]:
+def influences(engine: Engine, grouping: Grouping, rows: CellRows) -> Iterator[tuple[str, int | None, Floats]]:
     """The influences of all rows, by metric and threshold."""
     frame, metrics = engine.frame, engine.metrics
     weight = weights_of(rows, frame)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
 from typing import TypeAlias
 
@@ -59,8 +59,10 @@ class Resampler:
         self.profile = engine.profiles.of_row[self.base]
         self.probability, self.decided = "bce" in frame.columns, "pred" in frame.columns
         self.asked = self._asked()
-        self.orders, self.cuts = self._orders()
-        self.bins = self._bins()
+        with ThreadPoolExecutor(min(MAX_THREADS, pl.thread_pool_size())) as pool:
+            bins = pool.submit(self._bins)
+            self.orders, self.cuts = self._orders(pool)
+            self.bins = bins.result()
         self.fitted = [m.name for m in self.metrics if m.family == "fitted" and self.probability]
         # What is left of errors of calibration are those that can be freed from their bias.
         self.debiased = [m.name for m in self.metrics if m.parameters.kind == "ece" and self.probability]
@@ -85,18 +87,17 @@ class Resampler:
             found.append(table.select("position", "t", "threshold", "cut"))
         return found
 
-    def _orders(self) -> tuple[list[Order], list[Order] | None]:
+    def _orders(self, pool: Executor) -> tuple[list[Order], list[Order] | None]:
         """The order of each grouping by what is ranked, and by what is cut where that is another one."""
         ranking, cutting = self.engine.ranking, self.engine.cutting
         if ranking is None or cutting is None:
             return [], None
         same = ranking is cutting
         every = range(len(self.cells.groupings))
-        with ThreadPoolExecutor(min(MAX_THREADS, pl.thread_pool_size())) as pool:
-            ranked = list(pool.map(partial(self._order, ranks=ranking, cuts=same), every))
-            if same or not any(len(asked) for asked in self.asked):
-                return ranked, None
-            return ranked, list(pool.map(partial(self._order, ranks=cutting, cuts=True), every))
+        ranked = list(pool.map(partial(self._order, ranks=ranking, cuts=same), every))
+        if same or not any(len(asked) for asked in self.asked):
+            return ranked, None
+        return ranked, list(pool.map(partial(self._order, ranks=cutting, cuts=True), every))
 
     def _order(self, i: int, *, ranks: Ranks, cuts: bool) -> Order:
         cell = self.cells.of_profiles(i, self.engine.profiles.table).take(self.profile)

@@ -18,6 +18,7 @@ Counts: TypeAlias = npt.NDArray[np.uint8]
 
 # How many of 65,536 draws are 0, 1, 2, ...: Poisson with mean 1, rounded so that mean and variance are exactly 1.
 DRAWS = (24109, 24109, 12055, 4021, 1002, 201, 33, 5, 1)
+_STEPS = np.cumsum(DRAWS)[:-1].astype(np.uint16)
 
 # Replicates that share a hash of 64 bits: a count takes 16.
 LANES = 4
@@ -64,13 +65,12 @@ def replicate_weights(units: Hashes, seed: int, first: int, replicates: int) -> 
 
 def _counts(bits: npt.NDArray[np.uint16]) -> Counts:
     """How often something is drawn, from 16 bits each."""
-    steps = np.cumsum(DRAWS)[:-1].astype(np.uint16)
-    found: Counts = (bits >= steps[0]).view(np.uint8)
+    found: Counts = (bits >= _STEPS[0]).view(np.uint8)
     more = np.empty(bits.shape, dtype=np.bool_)
-    for step in steps[1:_OFTEN]:
+    for step in _STEPS[1:_OFTEN]:
         found += np.greater_equal(bits, step, out=more).view(np.uint8)
-    rare = np.flatnonzero(np.greater_equal(bits, steps[_OFTEN], out=more))
-    found.ravel()[rare] += np.searchsorted(steps[_OFTEN:], bits.ravel()[rare], side="right").astype(np.uint8)
+    rare = np.flatnonzero(np.greater_equal(bits, _STEPS[_OFTEN], out=more))
+    found.ravel()[rare] += np.searchsorted(_STEPS[_OFTEN:], bits.ravel()[rare], side="right").astype(np.uint8)
     return found
 
 
