@@ -99,9 +99,9 @@ class Suppression:
     def note(self, notes: Notes) -> None:
         """Says what is hidden, but not how much: whether a number is small itself or tells another is not said."""
         notes.warn(
-            f"suppress_below={self.least}: no number of 1 to {self.least - 1} rows of a group, of its positives or "
-            "negatives, or of those called positive or negative among them, is shown or can be calculated from what is "
-            f"shown; what is hidden for that is NULL with the note {SUPPRESSED!r}"
+            f"suppress_below={self.least}: no number of 1 to {self.least - 1} rows of a group, nor of those "
+            "among them that its values count, is shown or can be calculated from what is shown; what is hidden for "
+            f"that is NULL with the note {SUPPRESSED!r}"
         )
         for number, grouping in enumerate(self.groupings):
             if grouping.parts or grouping == Grouping():
@@ -118,14 +118,17 @@ class Suppression:
 
         everything, classes = own(self.hidden.all), own(self.hidden.classes)
         values = own(set().union(*self.hidden.values.values()))
-        noun = "group" if grouping.parts else "by-key"
-        over = " (over all by-keys)" if grouping.parts and self.by_of.n_unique() > 1 else ""
+        several = self.by_of.n_unique() > 1
         told = (
             (everything, "everything"),
             (classes - everything, "positives, negatives and values"),
-            (values - classes, "values at thresholds"),
+            (values - classes, "some values"),
         )
-        said = [f"{what} of {plural(len(cells), noun)}" for cells, what in told if cells]
+        if grouping.parts:
+            name, over = grouping.attribute, " (over all by-keys)" if several else ""
+            said = [f"{what} of {plural(len(cells), 'group')}" for cells, what in told if cells]
+        else:
+            name, over = "all rows", ""
+            said = [f"{what} of {plural(len(cells), 'by-key')}" if several else what for cells, what in told if cells]
         if said:
-            name = grouping.attribute if grouping.parts else "all rows"
             notes.warn(f"suppress_below={self.least}: {name}: {', '.join(said)} hidden{over}")

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from engines import both
@@ -240,6 +241,23 @@ def test_segmentation_does_not_tell_how_many_lack_one_of_two_values() -> None:
 
     assert found.groups.filter(pl.col("group") == "a")["n"].null_count() == 2
     assert "iou: fewer than 10 samples with a missing value in 'iou' left out" in found.notes
+
+
+def test_few_samples_with_both_masks_empty_are_not_told(tmp_path: Path) -> None:
+    for name, value in (("empty", 0), ("full", 1)):
+        np.save(tmp_path / f"{name}.npy", np.full((2, 2), value))
+    masks = pl.DataFrame({"site": ["a"] * 30 + ["b"] * 40 + ["c"] * 50, "row": range(120)})
+    masks = masks.with_columns(mask=pl.when(pl.col("row") < 20).then(pl.lit("empty")).otherwise(pl.lit("full")))
+    masks = masks.with_columns(mask=pl.when(pl.col("row").is_in([40, 41])).then(pl.lit("empty")).otherwise("mask"))
+    path = pl.format("{}/{}.npy", pl.lit(str(tmp_path)), "mask")
+    frame = masks.select("site", pred_mask=path, true_mask=path)
+
+    found = fmfair.evaluate_segmentation(frame, attributes="site", suppress_below=8)
+
+    rows = found.groups.filter(pl.col("metric") == "both_empty").select("group", "value", "n", "note").rows()
+    assert rows == [("a", None, 30, SUPPRESSED), ("b", None, 40, SUPPRESSED), ("c", 0.0, 50, None)]
+    assert found.groups.filter(pl.col("metric") == "dice")["value"].null_count() == 0
+    assert "suppress_below=8: site: some values of 2 groups hidden" in found.notes
 
 
 def models(groups: dict[str, tuple[int, int, int, int]]) -> pl.DataFrame:
