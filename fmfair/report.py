@@ -33,8 +33,9 @@ class Report(Result):
     perfect calibration; NULL with patients). In `gaps`, of the statistics `difference` and `worst`, the same four `ci_`
     columns, of `difference` for all pairs of groups at once; of `difference` also `p_value` and `p_method` (of no
     difference between any groups), `chance_gap` and `chance_gap_95` (median and 95 % point of the gap between equal
-    groups of these sizes), and `detectable_gap` (the smallest true gap that would be found four times in five). All of
-    them are NULL for the other statistics, and for metrics without a closed form.
+    groups of these sizes), `detectable_gap` (the smallest true gap that would be found four times in five), and
+    `verdict` (on the margin of the metric: `shown`, `excluded` or `cannot tell`). All of them are NULL for the other
+    statistics, and for metrics without a closed form.
 
     Attributes:
         summary: One row per by-key and attribute, in the columns of the FairMedFM benchmark (`overall-auc` to `eo`, or
