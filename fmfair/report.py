@@ -20,8 +20,8 @@ class Report(Result):
     """What an evaluation found. Printed, it shows the largest gaps, the summary, the groups, and the notes.
 
     Undefined is NULL in every frame, never NaN or 0; the column `note` beside it says why. By-keys, where there are
-    any, are the first columns of every frame. Where small numbers were to be hidden (`metadata["suppress_below"]`), what
-    would tell one is NULL too, with the note `suppressed`, and the group takes no part in gaps and pairs;
+    any, are the first columns of every frame. Where small numbers were to be hidden (`metadata["suppress_below"]`),
+    what would tell one is NULL too, with the note `suppressed`, and the group takes no part in gaps and pairs;
     `metadata["n_samples"]` is None where it would.
 
     Where intervals were asked for (`metadata["ci"]` is their level) there are more columns behind `value`, all NULL
