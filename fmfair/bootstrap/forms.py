@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from fmfair.bootstrap.limits import AT_ONCE, Floats, Found, Positions, interval_of, limits_of
 from fmfair.bootstrap.replicates import Replicates
-from fmfair.forms import NO_INTERVAL_OF_PAIR, Differences, Forms, Gaps, has_ratio, widest
+from fmfair.errors import plural
+from fmfair.forms import NO_INTERVAL, NO_INTERVAL_OF_PAIR, Differences, Forms, Gaps, has_ratio, widest
 from fmfair.group_tests import GroupTest, Pairs
 from fmfair.intervals import Limits, Values
 from fmfair.metrics.metric import Metric
@@ -80,6 +81,10 @@ class ResampledForms(Forms):
                 found[i] = drawn.var(ddof=1)
         return found
 
+    def _undefined(self, values: Values) -> npt.NDArray[np.int64]:
+        """How many replicates of each value are undefined."""
+        return np.array([(~np.isfinite(self.replicates.values[row])).sum() for row in values.rows], dtype=np.int64)
+
     def differences(self, first: Values, second: Values, metric: Metric, level: float) -> Differences:
         """From the differences and ratios in all replicates.
 
@@ -124,6 +129,11 @@ class ResampledForms(Forms):
     def gaps(self, values: Values, metric: Metric, family: npt.NDArray[np.intp], count: int, level: float) -> Gaps:
         """Of two groups from the replicates of their difference, of more from simultaneous limits of each."""
         gaps = super().gaps(values, metric, family, count, level)
+        undefined = np.zeros(count, dtype=np.int64)
+        np.maximum.at(undefined, family, self._undefined(values))
+        said = (f"{plural(int(n), 'replicate')} undefined and left out" if n else "" for n in undefined)
+        both = ["; ".join(filter(None, notes)) for notes in zip(said, gaps.note, strict=True)]
+        gaps = gaps._replace(note=np.where(gaps.note == NO_INTERVAL, gaps.note, both).astype(object))
         two = Pairs.of(family, count)
         if not len(two.family):
             return gaps
