@@ -77,7 +77,7 @@ def build_frames(
     pairs = None
     if sure is not None:
         gaps = sure.of_gaps(gaps, groups)
-        pairs = sure.of_pairs(groups, samples.attributes)
+        pairs = sure.of_pairs(groups, present, samples.attributes)
         groups = sure.of_groups(groups, samples.attributes)
     overall = undivided.filter(pl.col("grouping") == len(divided)).sort("by", "order", "t")
     _note_small_groups(groups, options, notes)

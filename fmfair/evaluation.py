@@ -17,7 +17,7 @@ from fmfair.longtable import widen
 from fmfair.measures import Engine, long_table
 from fmfair.metadata import describe, disclosed
 from fmfair.notes import Notes
-from fmfair.options import Bins, Bootstrap, Intersections, Options, Threshold
+from fmfair.options import OVERALL, Bins, Bootstrap, Intersections, Options, Threshold
 from fmfair.patients import note_patients, sizes_of, unused_patients
 from fmfair.place import Place, wants_database
 from fmfair.question import Question, asked
@@ -120,11 +120,12 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
             `model_based_high`: the value drawn toward what its attributes alone lead to expect, by as much as it is
             uncertain (Fay & Herriot 1979). NULL where an intersection has too few cells, such as 2 x 2.
         reference: The group that others are compared with in `report.pairs`, by attribute: `{"sex": "M"}`; the largest
-            where none is named.
+            where none is named. `"overall"` stands for all rows with the attribute, which a group is part of: the
+            interval and the test take account of that. The rows are then held in memory.
         margins: The difference that matters, by metric: `{"auc": 0.05}`. The column `verdict` of gaps and pairs then
             says whether the interval leaves a larger difference `excluded`, `shown`, or `cannot tell`.
         bootstrap: Intervals from resampled patients (`cluster`), samples (`sample_id`) or rows instead of closed forms,
-            for every metric: a number of replicates, `"percentile"` (2,000), `"bca"` (10,000), or
+            for every metric, gap and pair: a number of replicates, `"percentile"` (2,000), `"bca"` (10,000), or
             `fmfair.Bootstrap(replicates, method, seed)`. Thresholds stay those of the estimates. The rows are held in
             memory.
         engine: `"polars"`, `"duckdb"` (rows stay on disk: Parquet is read where it lies, anything else is written to
@@ -241,7 +242,12 @@ def report_of(samples: Samples, columns: Columns, options: Options, notes: Notes
         long = long_table(measured, options.metrics, probability=probability, scored=scale is not None)
         if options.ci is None:
             return long
-        return with_spread(long, measured.spread, measured.confusion, options.metrics)
+        known = with_spread(long, measured.spread, measured.confusion, options.metrics)
+        if OVERALL not in options.reference.values():
+            return known
+        from fmfair.overlap import with_overlap  # with SciPy, which takes its time to load
+
+        return with_overlap(known, groupings, samples.attributes, options, lambda: engine)
 
     resample = None
     if options.bootstrap is not None:

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fmfair.group_tests import GroupTest, group_test
-from fmfair.intervals import Dependence, Limits, Values, limits
+from fmfair.intervals import OVERLAP, WHOLE, Dependence, Limits, Values, limits
 from fmfair.metrics.metric import Metric
-from fmfair.statistics.interval import FloatArray, Interval
+from fmfair.statistics.differences import delong_paired
+from fmfair.statistics.interval import ZERO_VARIANCE, FloatArray, Interval
 from fmfair.statistics.mover import mover_difference, mover_ratio
 from fmfair.statistics.simultaneous import gap_interval, simultaneous_level
 
@@ -19,6 +20,9 @@ Texts = NDArray[np.object_]
 
 NO_INTERVAL = "a group has no interval"
 NO_INTERVAL_OF_PAIR = "one of the groups has no interval"
+DISAGREE = "the test and the interval disagree; groups this small are better judged by the interval"
+NO_OVERLAP = "how it varies with all rows is not known"
+SAME_ROWS = "the group is all rows"
 
 
 class Differences(NamedTuple):
@@ -78,7 +82,7 @@ class Forms:
         nothing = np.full(count, np.nan)
         difference = mover_difference(*both)
         note = np.where(np.isnan(tested.p), "", tested.doubt).astype(object)
-        return Differences(
+        found = Differences(
             difference,
             mover_ratio(*both) if has_ratio(metric) else Interval(nothing, nothing),
             np.array([f"MOVER, {name}" for name in method]),
@@ -86,6 +90,7 @@ class Forms:
             tested.method,
             np.where(np.isnan(difference.low), NO_INTERVAL_OF_PAIR, note),
         )
+        return _overlapping(found, first, both, second[WHOLE] == 1, level) if WHOLE in second.columns else found
 
     def gaps(self, values: Values, metric: Metric, family: NDArray[np.intp], count: int, level: float) -> Gaps:
         """The largest difference of each comparison, from simultaneous intervals of all its pairs.
@@ -109,6 +114,31 @@ class Forms:
             np.where(whole, tested.doubt, NO_INTERVAL).astype(object),
             np.full(count, True),
         )
+
+
+def _overlapping(
+    found: Differences, first: Values, both: tuple[FloatArray, ...], at: NDArray[np.bool_], level: float
+) -> Differences:
+    """With the pairs of a group and all rows as what overlaps: MOVER with the correlation, and the influences' test."""
+    nothing = np.full(len(at), np.nan)
+    correlation, variance, units = (first.columns.get(name, nothing) for name in OVERLAP)
+    p = delong_paired(both[0], both[3], variance, units - 1).p
+    same = variance <= ZERO_VARIANCE
+    limits_of_all = (np.where(same, np.nan, limit) for limit in mover_difference(*both, correlation))
+    difference = Interval(*(np.where(at, a, b) for a, b in zip(limits_of_all, found.difference, strict=True)))
+    unknown = np.where(np.isnan(variance), NO_OVERLAP, NO_INTERVAL_OF_PAIR)
+    outside = (difference.low > 0) | (difference.high < 0)
+    doubt = np.where((p < 1 - level) != outside, DISAGREE, "")
+    note = np.where(same, SAME_ROWS, np.where(np.isnan(difference.low), unknown, doubt))
+    return Differences(
+        difference,
+        # Its form is for values that vary apart.
+        Interval(*(np.where(at, np.nan, limit) for limit in found.ratio)),
+        np.where(at, [f"overlapping, {name}" for name in found.method], found.method),
+        np.where(at, np.where(same, np.nan, p), found.p),
+        np.where(at, "influence, t", found.p_method),
+        np.where(at, note, found.note).astype(object),
+    )
 
 
 def has_ratio(metric: Metric) -> bool:

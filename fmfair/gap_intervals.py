@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fmfair.columns import CERTAINTY
-from fmfair.forms import NO_INTERVAL, Forms, all_known, first_of, widest
+from fmfair.forms import DISAGREE, NO_INTERVAL, Forms, all_known, first_of, widest
 from fmfair.gaps import PLACE, places_of, run_starts
 from fmfair.group_tests import GroupTest
 from fmfair.intervals import Values, without_form
@@ -24,8 +24,6 @@ from fmfair.pairs import verdict
 from fmfair.statistics.interval import ZERO_VARIANCE, FloatArray
 from fmfair.statistics.range_of_equals import chance_of
 from fmfair.statistics.simultaneous import sidak_level, worst_interval
-
-DISAGREE = "the test and the interval disagree; groups this small are better judged by the interval"
 
 
 def with_certainty(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from pathlib import Path
+
+import polars as pl
 
 from fmfair.assemble import build_frames
 from fmfair.database import connection
@@ -18,8 +20,10 @@ from fmfair.database.outcomes import Table
 from fmfair.database.row_counts import RowsInDatabase
 from fmfair.database.samples import stored_samples
 from fmfair.database.source import load, open_source
+from fmfair.groupings import Grouping
 from fmfair.metadata import describe, disclosed
 from fmfair.notes import Notes
+from fmfair.options import OVERALL
 from fmfair.patients import Sizes, note_patients, unused_patients
 from fmfair.place import Place
 from fmfair.question import Question
@@ -59,18 +63,28 @@ def evaluate_in(database: Database, question: Question) -> Report:
     for patient, sizes in told:
         note_patients(patient, sizes, notes)
     engine = DatabaseEngine(database, samples, options, notes)
-    # The rows come into memory only when replicates are drawn.
+    # The rows come into memory only for replicates, and where groups are compared with all rows.
     resample = None
     if options.bootstrap is not None:
         from fmfair.bootstrap.classification import resampling
 
         resample = resampling(partial(engine_in_memory, table), options.bootstrap)
+    in_memory = partial(engine_in_memory, table)
+
+    def measure(groupings: Sequence[Grouping], listed: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        long = engine.measure(groupings, listed)
+        if OVERALL not in options.reference.values():
+            return long
+        from fmfair.overlap import with_overlap
+
+        return with_overlap(long, groupings, samples.attributes, options, in_memory)
+
     frames = build_frames(
         samples,
         options,
         notes,
         "classification",
-        engine.measure,
+        measure,
         engine.compare,
         resample,
         RowsInDatabase(database, samples),

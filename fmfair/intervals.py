@@ -32,6 +32,11 @@ RESTS_ON = ("value", "n", "n_pos", "denominator", *FACTS)
 LONG_ROW = "long_row"
 RESAMPLED = (LONG_ROW, "ci_low", "ci_high")
 
+# Of a group that is compared with all rows: its correlation with them, the variance of the difference, and their units;
+# and what is 1 of the values on all rows.
+OVERLAP = ("overlap", "overlap_variance", "overlap_units")
+WHOLE = "whole"
+
 NOT_FROM_COUNTS = "not known from counts per score bin; the rows give it"
 NO_CLOSED_FORM = "no closed form; a bootstrap gives it"
 NO_FORM = "its bias is not known, and a resample adds it once more; no interval"
@@ -72,7 +77,7 @@ class Values:
         if isinstance(rows, Values):
             self.columns: Mapping[str, FloatArray] = rows.columns
             return
-        known = [c for c in (*RESTS_ON, *RESAMPLED, *BOUNDS) if c in rows.columns]
+        known = [c for c in (*RESTS_ON, *RESAMPLED, *BOUNDS, *OVERLAP, WHOLE) if c in rows.columns]
         floats = rows.select(pl.col(known).cast(pl.Float64).fill_null(np.nan))
         self.columns = {c.name: c.to_numpy() for c in floats.iter_columns()}
 

@@ -31,6 +31,9 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 
 
+# The reference that stands for all rows with the attribute.
+OVERALL = "overall"
+
 # Replicates by method, where no number is given: BCa reads further out in the tails.
 REPLICATES: Mapping[str, int] = {"percentile": 2_000, "bca": 10_000}
 

@@ -18,6 +18,7 @@ from fmfair.forms import Forms, has_ratio
 from fmfair.gaps import PLACE
 from fmfair.intervals import Values
 from fmfair.metrics.metric import Metric
+from fmfair.options import OVERALL
 from fmfair.statistics.multiplicity import holm
 
 # With more groups than this only the pairs with the reference are compared.
@@ -123,6 +124,15 @@ def verdict(margin: float | None) -> pl.Expr:
     )
 
 
+def overall_references(reference: Mapping[str, str], groups: Mapping[str, Sequence[str]]) -> list[int]:
+    """The positions of the attributes whose groups are compared with all rows, unless a group is called so."""
+    return [
+        position
+        for position, (attribute, names) in enumerate(groups.items())
+        if reference.get(attribute) == OVERALL and OVERALL not in names
+    ]
+
+
 def named_references(reference: Mapping[str, str], groups: Mapping[str, Sequence[str]]) -> dict[int, str]:
     """The reference group of each attribute that one is named for, by the position of the attribute.
 
@@ -137,7 +147,7 @@ def named_references(reference: Mapping[str, str], groups: Mapping[str, Sequence
     for attribute, group in reference.items():
         if attribute not in groups:
             problems.add(f"reference: {attribute!r} is none of the attributes {listing(groups)}")
-        elif group not in groups[attribute]:
+        elif group not in (*groups[attribute], OVERALL):
             names = groups[attribute]
             problems.add(
                 f"reference: {attribute} has no group {group!r}{near(group, names)}; there are {listing(names)}"

@@ -11,10 +11,10 @@ from fmfair.attributes import Attribute
 from fmfair.bootstrap.replicates import Replicates
 from fmfair.forms import Forms
 from fmfair.gap_intervals import with_certainty
-from fmfair.intervals import Dependence, with_intervals
+from fmfair.intervals import WHOLE, Dependence, with_intervals
 from fmfair.model_based import with_model_based
-from fmfair.options import Options
-from fmfair.pairs import compare_pairs, named_references
+from fmfair.options import OVERALL, Options
+from fmfair.pairs import compare_pairs, named_references, overall_references
 from fmfair.samples import Cohort
 
 
@@ -62,8 +62,24 @@ class Uncertainty:
             return groups
         return with_model_based(groups, self.options.metrics, self.level, self.forms.dependence, len(attributes))
 
-    def of_pairs(self, groups: pl.DataFrame, attributes: Sequence[Attribute]) -> pl.DataFrame:
-        """The pairs of groups of the single attributes, which come first among the groupings."""
+    def of_pairs(self, groups: pl.DataFrame, whole: pl.DataFrame, attributes: Sequence[Attribute]) -> pl.DataFrame:
+        """The pairs of groups of the single attributes, which come first among the groupings.
+
+        Args:
+            groups: The group values.
+            whole: The values on all rows of each grouping.
+            attributes: The attributes.
+        """
         single = groups.filter(pl.col("grouping") < len(attributes))
-        references = named_references(self.options.reference, {a.name: a.labels for a in attributes})
+        labels = {a.name: a.labels for a in attributes}
+        references = named_references(self.options.reference, labels)
+        with_all = overall_references(self.options.reference, labels)
+        if with_all:
+            beside = whole.filter(pl.col("grouping").is_in(with_all)).with_columns(
+                group=pl.lit(OVERALL), in_gaps=pl.lit(value=True), whole=pl.lit(1.0)
+            )
+            single = pl.concat(
+                [single, beside.select(c for c in beside.columns if c in (*single.columns, WHOLE))],
+                how="diagonal_relaxed",
+            )
         return compare_pairs(single, self.options.metrics, self.level, self.forms, references, self.options.margins)

@@ -49,7 +49,7 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType({
         Option("weight", "--weight", "COL", "Sample weights, 0 or more: weight"),
         Option("ci", "--ci", "LEVEL|none", "Level of the intervals: 0.95; none leaves them out"),
         Option("bootstrap", "--bootstrap", "N|bca", "Intervals from so many resamplings, for every metric: 2000, bca"),
-        Option("reference", "--reference", "ATTR=GROUP...", "The group that others are compared with: sex=M", "texts"),
+        Option("reference", "--reference", "ATTR=GROUP...", "What to compare groups with: sex=M, sex=overall", "texts"),
         Option("margins", "--margin", "METRIC=X...", "A difference that matters, for verdicts: auc=0.05", "texts"),
         Option("model_based", "--model-based", None, "Also draw small intersections toward what is expected", "switch"),
         Option("min_group_size", "--min-group-size", "N", "Leave smaller groups out of the gaps: 20", "whole"),
