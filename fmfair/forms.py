@@ -122,9 +122,11 @@ def _overlapping(
     """With the pairs of a group and all rows as what overlaps: MOVER with the correlation, and the influences' test."""
     nothing = np.full(len(at), np.nan)
     correlation, variance, units = (first.columns.get(name, nothing) for name in OVERLAP)
-    p = delong_paired(both[0], both[3], variance, units - 1).p
+    value, low, high, other, other_low, other_high = both
+    p = delong_paired(value, other, variance, units - 1).p
     same = variance <= ZERO_VARIANCE
-    limits_of_all = (np.where(same, np.nan, limit) for limit in mover_difference(*both, correlation))
+    bounds = mover_difference(value, low, high, other, other_low, other_high, correlation)
+    limits_of_all = (np.where(same, np.nan, limit) for limit in bounds)
     difference = Interval(*(np.where(at, a, b) for a, b in zip(limits_of_all, found.difference, strict=True)))
     unknown = np.where(np.isnan(variance), NO_OVERLAP, NO_INTERVAL_OF_PAIR)
     outside = (difference.low > 0) | (difference.high < 0)

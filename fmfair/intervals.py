@@ -169,7 +169,8 @@ def _average_precision(v: Values, _: Metric, level: ArrayLike, dependence: Depen
     alone = average_precision_binomial(v["value"], v["pos_units"], level)
     unknown = np.isnan(low) & (v["units"] > 1)
     return (
-        *(np.where(unknown, b, a) for a, b in zip(found, alone, strict=True)),
+        np.where(unknown, alone.low, low),
+        np.where(unknown, alone.high, high),
         np.where(unknown, "binomial, logit", method),
     )
 
@@ -193,17 +194,18 @@ def _ratio(v: Values, _: Metric, level: ArrayLike, dependence: Dependence) -> Li
 
 def _balanced(v: Values, metric: Metric, level: ArrayLike, dependence: Dependence) -> Limits:
     """The mean of sensitivity and specificity from the limits of both, with their correlation over patients."""
-    sides, method = [], np.empty(0, dtype=np.str_)
+    halves = []
     for side, rows in (("pos", v["n_pos"]), ("neg", v["n"] - v["n_pos"])):
         facts = {fact: v[f"{side}_{fact}"] for fact in ("variance", "units", "same")}
         rate = Values.of({**facts, "value": v[f"{side}_rate"], "denominator": rows})
         low, high, method = _proportion(rate, metric, level, dependence)
-        sides += [rate["value"] / 2, low / 2, high / 2]
+        halves.append((rate["value"] / 2, low / 2, high / 2, method))
+    (tpr, l1, u1, method), (tnr, l2, u2, _) = halves
     pos, neg = v["pos_variance"], v["neg_variance"]
     with np.errstate(divide="ignore", invalid="ignore"):
         correlation = (4 * v["variance"] - pos - neg) / (2 * np.sqrt(pos * neg))
     correlation = np.where(np.isfinite(correlation), np.clip(correlation, -1, 1), 0.0)
-    found = mover_sum(*sides, correlation)
+    found = mover_sum(tpr, l1, u1, tnr, l2, u2, correlation)
     limited = Interval(np.minimum(found.low, v["value"]), np.maximum(found.high, v["value"]))
     return *limited, np.array([f"MOVER, {name}" for name in method], dtype=np.str_)
 

@@ -106,8 +106,11 @@ def rate_spread(metric: Metric, columns: Collection[str]) -> dict[str, pl.Expr]:
         odds = pl.col("threshold") / (1.0 - pl.col("threshold"))
         return _Ratio({"tp": 1.0, "fp": -odds, "fn": 0.0, "tn": 0.0}, dict.fromkeys(CONFUSION, 1.0), columns).facts
     assert metric.parts is not None
-    ratios = [_Ratio(*(dict(zip(CONFUSION, side, strict=True)) for side in part), columns) for part in metric.parts]
-    return ratios[0].facts if len(ratios) == 1 else _mean_of(*ratios, columns)
+    ratios = []
+    for part in metric.parts:
+        above, below = (dict(zip(CONFUSION, factors, strict=True)) for factors in part)
+        ratios.append(_Ratio(above, below, columns))
+    return ratios[0].facts if len(ratios) == 1 else _mean_of(ratios[0], ratios[1], columns)
 
 
 class _Ratio:
