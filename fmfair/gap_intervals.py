@@ -17,7 +17,8 @@ from fmfair.columns import CERTAINTY
 from fmfair.forms import DISAGREE, NO_INTERVAL, Forms, all_known, first_of, widest
 from fmfair.gaps import PLACE, places_of, run_starts
 from fmfair.group_tests import GroupTest
-from fmfair.intervals import Values, without_form
+from fmfair.interval_table import without_form
+from fmfair.intervals import Values
 from fmfair.metrics.metric import Metric
 from fmfair.named_gaps import NAMED_AFTER, ODDS
 from fmfair.pairs import verdict

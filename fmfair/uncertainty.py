@@ -11,7 +11,8 @@ from fmfair.attributes import Attribute
 from fmfair.bootstrap.replicates import Replicates
 from fmfair.forms import Forms
 from fmfair.gap_intervals import with_certainty
-from fmfair.intervals import WHOLE, Dependence, with_intervals
+from fmfair.interval_table import with_intervals
+from fmfair.intervals import WHOLE, Dependence
 from fmfair.model_based import with_model_based
 from fmfair.options import OVERALL, Options
 from fmfair.pairs import compare_pairs, named_references, overall_references

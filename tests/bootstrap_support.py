@@ -11,7 +11,8 @@ from fmfair.bootstrap.classification import resample
 from fmfair.bootstrap.limits import with_bootstrap
 from fmfair.bootstrap.replicates import Replicates
 from fmfair.groupings import Grouping, groupings
-from fmfair.intervals import Dependence, with_intervals
+from fmfair.interval_table import with_intervals
+from fmfair.intervals import Dependence
 from fmfair.measures import Engine, long_table
 from fmfair.notes import Notes
 from fmfair.options import Bootstrap

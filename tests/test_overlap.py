@@ -43,7 +43,7 @@ def test_the_worked_auc_of_a_group_against_all_rows() -> None:
 
 @pytest.mark.parametrize("given", [{}, {"cluster": "patient"}, {"weight": "w"}])
 @pytest.mark.parametrize("metric", ["auc", "tpr", "accuracy"])
-def test_limits_and_test_are_those_of_loops_over_rows_and_patients(metric: str, given: dict[str, str]) -> None:
+def test_limits_and_test_are_those_of_loops_over_rows_and_patients(metric: str, given: dict[str, Any]) -> None:
     report = evaluated(**given)
     weight = W if "weight" in given else [1.0] * 30
     unit = PATIENT if "cluster" in given else list(range(30))
