@@ -208,7 +208,10 @@ def test_differences_agree_with_loops(seed: int, unit: str, weighted: bool) -> N
             got = row(found.differences, group=group, metric=metric)
             assert got["difference"] == pytest.approx(value(other) - value(one), abs=1e-12)
             if metric in ("auc", "average_precision", "brier"):
-                units = {key: len({r[3] for r in one if r[0] == key}) for key in (0, 1)}
+                units: dict[int, float] = {key: len({r[3] for r in one if r[0] == key}) for key in (0, 1)}
+                if unit == "image_id":  # as many of equal weight as count the same; all where there are no weights
+                    weights = [r[2] for r in one if r[0] == 1]
+                    units[1] = sum(weights) ** 2 / sum(w * w for w in weights)
                 df = {"auc": min(units.values()), "average_precision": units[1]}.get(metric, len({r[3] for r in one}))
                 reach = t_critical(math.inf if metric == "auc" and unit == "image_id" else df - 1)
                 assert got["ci_high"] - got["difference"] == pytest.approx(
