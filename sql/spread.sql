@@ -31,12 +31,11 @@
 -- - The estimate for several rows of a patient can be negative; then it is that of one C / (C - 1).
 
 -- Patients, or as many rows of equal weight as count the same.
-CREATE OR REPLACE TEMP MACRO effective_units(patients, weight, squares) AS
-    CASE
-        WHEN getvariable('clustered') THEN patients
-        WHEN squares > 0 THEN weight ** 2 / squares
-        ELSE 0
-    END;
+CREATE OR REPLACE TEMP MACRO effective_units(patients, weight, squares) AS CASE
+    WHEN getvariable('clustered') THEN patients
+    WHEN squares > 0 THEN weight ** 2 / squares
+    ELSE 0
+END;
 
 CREATE OR REPLACE TEMP TABLE varied AS
 WITH asked AS (
