@@ -81,14 +81,13 @@ class Forms:
         tested = self.tested(first.beside(second), metric, np.tile(np.arange(count), 2), count)
         nothing = np.full(count, np.nan)
         difference = mover_difference(*both)
-        note = np.where(np.isnan(tested.p), "", tested.doubt).astype(object)
         found = Differences(
             difference,
             mover_ratio(*both) if has_ratio(metric) else Interval(nothing, nothing),
             np.array([f"MOVER, {name}" for name in method]),
             tested.p,
             tested.method,
-            np.where(np.isnan(difference.low), NO_INTERVAL_OF_PAIR, note),
+            np.where(np.isnan(difference.low), NO_INTERVAL_OF_PAIR, tested.doubt).astype(object),
         )
         return _overlapping(found, first, both, second[WHOLE] == 1, level) if WHOLE in second.columns else found
 

@@ -32,6 +32,10 @@ SPARSE = "expected counts below 5, for which the test is only roughly right"
 # Below this the variance between patients is itself uncertain: among equal groups of 30 patients 5 to 8 % have p < .05.
 FEW_PATIENTS = 50
 TOO_SURE = f"a group has fewer than {FEW_PATIENTS} patients, for which p is somewhat too small"
+# Small samples have too high an average precision, so that groups of unlike sizes differ though none is better.
+FEW_POSITIVES = 30
+BIASED = f"a group has fewer than {FEW_POSITIVES} {{}}s with positives, whose value is biased upward"
+NOTHING_VARIES = "no test: all groups are alike and nothing varies"
 
 
 class GroupTest(NamedTuple):
@@ -41,7 +45,7 @@ class GroupTest(NamedTuple):
         p: The p value of "no group differs"; NaN where there is no test.
         method: The name of the test.
         null_variance: The variance of each group's value if no group differs.
-        doubt: What makes the test doubtful; empty where nothing does.
+        doubt: What makes the test doubtful, or why there is none; empty where nothing does.
     """
 
     p: FloatArray
@@ -116,7 +120,8 @@ def _auc(v: Values, _: Metric, family: Families, count: int, dependence: Depende
     )
     p[pairs.family] = two.p
     method[pairs.family] = "DeLong, t"
-    return GroupTest(p, method, pooled.null_variance, _no_doubt(count))
+    none = f"no test: a class has one {dependence.unit} only, or all its rows rank alike"
+    return GroupTest(p, method, pooled.null_variance, np.where(np.isnan(p), none, _no_doubt(count)))
 
 
 def _proportion(v: Values, _: Metric, family: Families, count: int, dependence: Dependence) -> GroupTest:
@@ -129,12 +134,18 @@ def _proportion(v: Values, _: Metric, family: Families, count: int, dependence: 
     if dependence.clustered:
         doubt[np.unique(family[v["units"] < FEW_PATIENTS])] = TOO_SURE
     doubt[tested.sparse] = SPARSE
+    doubt[np.isnan(tested.p)] = NOTHING_VARIES
     null = null_variance_of_rates(successes, size, family, None, count)
-    return GroupTest(tested.p, np.full(count, name), null, doubt)
+    return GroupTest(_of_all_groups(tested.p, size, family, count), np.full(count, name), null, doubt)
 
 
 def _no_doubt(count: int) -> NDArray[np.object_]:
     return np.full(count, "", dtype=object)
+
+
+def _of_all_groups(p: FloatArray, known: FloatArray, family: Families, count: int) -> FloatArray:
+    """The p values of comparisons that no group was left out of: that of the others says nothing of the largest gap."""
+    return np.where(np.bincount(family, np.isnan(known), minlength=count) == 0, p, np.nan)
 
 
 def _mean(v: Values, _: Metric, family: Families, count: int, dependence: Dependence) -> GroupTest:
@@ -142,7 +153,8 @@ def _mean(v: Values, _: Metric, family: Families, count: int, dependence: Depend
     null = (
         v["variance"] if not dependence.rows_count_alike else null_variance_of_means(v["variance"], v["units"], family)
     )
-    return GroupTest(tested.p, np.full(count, "Welch"), null, _no_doubt(count))
+    p = _of_all_groups(tested.p, v["variance"], family, count)
+    return GroupTest(p, np.full(count, "Welch"), null, np.where(np.isnan(p), NOTHING_VARIES, _no_doubt(count)))
 
 
 def _inverted(v: Values, metric: Metric, family: Families, count: int, dependence: Dependence) -> GroupTest:
@@ -165,7 +177,11 @@ def _inverted(v: Values, metric: Metric, family: Families, count: int, dependenc
         apart = np.sqrt(2) * np.where(np.isnan(p), np.nan, normal_critical(1 - p))
         chance = range_p(np.where(several, 1.0, np.nan), family, apart, count)
         p = np.where(np.isnan(chance), p, chance)
-    return GroupTest(p, np.full(count, "interval inverted"), v["variance"], _no_doubt(count))
+    doubt = _no_doubt(count)
+    doubt[np.isnan(p)] = f"no test of more than {MOST_GROUPS} groups"
+    if metric.interval == "average_precision":
+        doubt[np.unique(family[v["pos_units"] < FEW_POSITIVES])] = BIASED.format(dependence.unit)
+    return GroupTest(p, np.full(count, "interval inverted"), v["variance"], doubt)
 
 
 _TESTS: Mapping[IntervalKind, Callable[[Values, Metric, Families, int, Dependence], GroupTest]] = {
