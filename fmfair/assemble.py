@@ -14,6 +14,7 @@ from fmfair.groupings import Grouping, groupings
 from fmfair.metrics.metric import Metric
 from fmfair.notes import Notes
 from fmfair.options import Options
+from fmfair.patients import note_shared_patients
 from fmfair.row_counts import RowCounter
 from fmfair.samples import Cohort
 from fmfair.summary import summarise
@@ -76,6 +77,8 @@ def build_frames(
     gaps = compare(groups, present, options.metrics, 2 if options.conventions.empty_below_two_groups else 1)
     pairs = None
     if sure is not None:
+        if samples.clustered:
+            note_shared_patients(groups, present, [a.name for a in samples.attributes], options, notes)
         gaps = sure.of_gaps(gaps, groups)
         pairs = sure.of_pairs(groups, present, samples.attributes)
         groups = sure.of_groups(groups, samples.attributes)
@@ -178,12 +181,6 @@ def _public(
                 name: t for c, t in schema.items() for name, t in [(c, t), *(more.items() if c == "value" else ())]
             }
     return _beside(keys, frame.select(pl.col(c).cast(t) for c, t in schema.items()))
-
-
-def _with_columns_of_value(
-    schema: Mapping[str, pl.DataType], more: Mapping[str, pl.DataType]
-) -> Mapping[str, pl.DataType]:
-    return {name: t for c, t in schema.items() for name, t in [(c, t), *(more.items() if c == "value" else ())]}
 
 
 def _beside(keys: Mapping[str, pl.Series], frame: pl.DataFrame) -> pl.DataFrame:

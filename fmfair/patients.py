@@ -1,14 +1,15 @@
-"""Patients with several rows that nobody told apart: their intervals look narrower than they are."""
+"""Patients with several rows: nobody told them apart, or they are in several groups of an attribute."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from fmfair.columns import ROLE_NAMES, normalise
+from fmfair.errors import listing
 from fmfair.notes import Notes
 from fmfair.options import Options
 from fmfair.roles import Columns
@@ -73,3 +74,31 @@ def note_patients(patient: str, sizes: Sizes, notes: Notes) -> None:
         f"{sizes.too_narrow(CORRELATION):.1f} times where rows of a patient correlate by {CORRELATION:g} and up to "
         f"{sizes.too_narrow(1.0):.1f} times where they are all alike"
     )
+
+
+def note_shared_patients(
+    groups: pl.DataFrame, whole: pl.DataFrame, attributes: Sequence[str], options: Options, notes: Notes
+) -> None:
+    """Says of which attributes some patients are in several groups, where these are compared as if they were not.
+
+    Args:
+        groups: The group values, with `units`, how many patients are behind each.
+        whole: The values on all rows of each grouping.
+        attributes: The names of the attributes, which come first among the groupings.
+        options: What the user asked for.
+        notes: What is said.
+    """
+    place = ["by", "grouping", "metric", "t"]
+    single = groups.filter(pl.col("grouping") < len(attributes))
+    of_groups = single.group_by(place).agg(pl.col("units").sum(), (pl.col("units") > 0).sum().alias("groups"))
+    both = of_groups.join(whole.select(*place, "units"), on=place, nulls_equal=True, suffix="_of_all")
+    # A bootstrap draws both of two groups together.
+    least = 2 if options.bootstrap is None else 3
+    told = (pl.col("units") > pl.col("units_of_all")) & (pl.col("groups") >= least)
+    shared = both.filter(told)["grouping"].unique().sort()
+    if not shared.is_empty():
+        notes.say(
+            f"{listing(attributes[i] for i in shared)}: patients in several groups count as different patients: "
+            "intervals of differences are too wide where their rows are alike, else too narrow (not those of a bootstrap "
+            "of two groups)"
+        )

@@ -32,7 +32,7 @@ def images(sizes: list[int], patient: str = "patient_id") -> pl.DataFrame:
 
 
 def warned(notes: tuple[str, ...]) -> list[str]:
-    return [note for note in notes if "too narrow" in note]
+    return [note for note in notes if "they may be too narrow" in note]
 
 
 def test_the_note_names_the_column_and_says_how_much_too_narrow_the_intervals_may_be() -> None:
