@@ -99,6 +99,6 @@ def note_shared_patients(
     if not shared.is_empty():
         notes.say(
             f"{listing(attributes[i] for i in shared)}: patients in several groups count as different patients: "
-            "intervals of differences are too wide where their rows are alike, else too narrow (not those of a bootstrap "
-            "of two groups)"
+            "intervals of differences are too wide where their rows are alike, else too narrow (not those of a "
+            "bootstrap of two groups)"
         )
