@@ -132,12 +132,13 @@ class Compared:
         null = np.where(tested.null_variance <= ZERO_VARIANCE, 0.0, tested.null_variance)
         spread = np.sqrt(null)
         whole = all_known(spread, self.family, count)
-        found = chance_of(spread, self.family, 1 - level, 0.8, count)
+        found, most = chance_of(spread, self.family, 1 - level, 0.8, count), widest(self.metric)
         return {
-            "chance_gap": np.where(whole, found.median, np.nan),
-            "chance_gap_95": np.where(whole, found.point, np.nan),
+            # A normal distribution knows no largest gap.
+            "chance_gap": np.where(whole, np.minimum(found.median, most), np.nan),
+            "chance_gap_95": np.where(whole, np.minimum(found.point, most), np.nan),
             # Where even the largest gap that there can be would not be found, there is none to name.
-            "detectable_gap": np.where(whole & (found.detectable <= widest(self.metric)), found.detectable, np.nan),
+            "detectable_gap": np.where(whole & (found.detectable <= most), found.detectable, np.nan),
         }
 
     def worst(self, level: float) -> pl.DataFrame:

@@ -99,7 +99,7 @@ class Cases:
         self._case, self._weight = number, weight
         self._place = rows.cell * len(CONFUSION) + number
         cells = len(rows.numbers)
-        self._counts = np.bincount(self._place, weight, cells * len(CONFUSION)).reshape(cells, -1)
+        self._counts = np.bincount(self._place, weight, cells * len(CONFUSION)).reshape(cells, len(CONFUSION))
 
     def influence(self, metric: Metric) -> tuple[Floats, Flags]:
         """The influences on a rate that is one sum of confusion counts over another, or the mean of two such.

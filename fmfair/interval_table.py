@@ -14,6 +14,8 @@ from fmfair.metrics.metric import Metric
 from fmfair.statistics.interval import ZERO_VARIANCE
 
 NOT_FROM_COUNTS = "not known from counts per score bin; the rows give it"
+# The squares of weights below 1e-162 are 0.
+_UNLIKE = "weights too small or too unlike for an interval"
 _NEITHER = "no closed form, nor p value of patients; a bootstrap gives both"
 
 
@@ -34,7 +36,7 @@ def with_intervals(long: pl.DataFrame, metrics: Sequence[Metric], level: float, 
         at = np.flatnonzero(order == position)
         rows = values.at(at)
         low[at], high[at], method[at] = limits(rows, metric, level, dependence)
-        note[at] = _notes(rows, metric, dependence)
+        note[at] = _notes(rows, metric, dependence, np.isnan(low[at]))
     texts = {"ci_method": method, "ci_note": note}
     return long.with_columns(
         pl.Series("ci_low", low).fill_nan(None),
@@ -46,8 +48,8 @@ def with_intervals(long: pl.DataFrame, metrics: Sequence[Metric], level: float, 
     )
 
 
-def _notes(v: Values, metric: Metric, dependence: Dependence) -> NDArray[np.object_]:
-    """Why there is no interval, or what it rests on that makes it doubtful; empty where neither."""
+def _notes(v: Values, metric: Metric, dependence: Dependence, without: NDArray[np.bool_]) -> NDArray[np.object_]:
+    """Why there is no interval, where it is `without` one, or what makes it doubtful; empty where neither."""
     if metric.family == "count":
         return np.full(len(v), "", dtype=object)
     if metric.interval is None:
@@ -67,6 +69,7 @@ def _notes(v: Values, metric: Metric, dependence: Dependence) -> NDArray[np.obje
             "no spread: the values are all alike": still & mean,
             "no spread between rows; interval from the counts alone": still
             & (metric.interval in ("auc", "average_precision")),
+            _UNLIKE if dependence.weighted else f"too {few} for an interval": without,
             **_too_few(v, metric, few, dependence),
         }
     return np.select(list(cases.values()), list(cases), default="").astype(object)

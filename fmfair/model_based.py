@@ -68,12 +68,15 @@ def _table(rows: pl.DataFrame, null_variance: FloatArray, level: float, *, bound
     parts = [rows["group_parts"].list.get(i) for i in range(len(rows["group_parts"][0]))]
     codes = np.column_stack([part.rank("dense").cast(pl.Int64).to_numpy() - 1 for part in parts])
     value, variance = v["value"], null_variance
+    known = np.isfinite(value) & np.isfinite(variance)
+    if not known.any():
+        return {}
     if bounded:
-        pooled = np.average(value, weights=v["n"]) if np.isfinite(value).all() else np.nanmean(value)
+        pooled = np.average(value[known], weights=v["n"][known])
         slope = max(pooled * (1 - pooled), 1e-6)
         size = v["n_pos"] * (v["n"] - v["n_pos"]) if rows["metric"][0] == "auc" else v["denominator"]
         value, variance = to_logit(value, size), null_variance / slope**2
-    design = additive_design(codes, np.isfinite(value) & np.isfinite(variance))
+    design = additive_design(codes, known)
     if not design.connected:
         return {}
     found = fay_herriot(design.x, value, variance)

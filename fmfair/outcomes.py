@@ -88,8 +88,12 @@ def weights(table: pl.DataFrame, column: str | None, options: Options) -> pl.Ser
     check_weights_taken(options)
     values = scores.as_float(table[column], column, "weight").alias("weight")
     bad = ~(values.is_finite() & (values >= 0)).fill_null(False)
-    refuse_weights(column, int(bad.sum()), lambda: rows_at(bad.arg_true().to_list()), float(values.sum()))
+    refuse_weights(column, int(bad.sum()), lambda: rows_at(bad.arg_true().to_list()), float(values.sum()), options)
     return values
+
+
+# The square of more is no number any more.
+LARGEST_TOTAL = 1e150
 
 
 def check_weights_taken(options: Options) -> None:
@@ -98,8 +102,8 @@ def check_weights_taken(options: Options) -> None:
         raise FmfairError("weights are not part of the FairMedFM conventions; leave out weight= or use 'standard'")
 
 
-def refuse_weights(column: str, bad: int, where: Callable[[], str], total: float) -> None:
-    """Raises where weights are negative, missing or infinite, or too large to be added up."""
+def refuse_weights(column: str, bad: int, where: Callable[[], str], total: float, options: Options) -> None:
+    """Raises where weights are negative, missing or infinite, or too large to be added up, for intervals squared."""
     if bad:
         raise FmfairError(
             f"weight: column {column!r} has {plural(bad, 'weight')} that are negative, missing or infinite "
@@ -107,6 +111,11 @@ def refuse_weights(column: str, bad: int, where: Callable[[], str], total: float
         )
     if not math.isfinite(total):
         raise FmfairError(f"weight: the weights in column {column!r} are too large to be added up; divide them all")
+    if options.ci is not None and total > LARGEST_TOTAL:
+        raise FmfairError(
+            f"weight: the weights in column {column!r} are too large to be squared, as intervals need it; divide them "
+            "all, or leave intervals out (ci=None)"
+        )
 
 
 def _single(

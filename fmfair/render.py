@@ -12,8 +12,11 @@ WIDTH = 100
 MAX_CELL = 32
 # Names are cut further, down to this, where that makes a table fit.
 MIN_CELL = 16
+_CUTS = range(MAX_CELL, MIN_CELL - 1, -1)
 # A table that does not fit is continued below; each piece holds at least this many columns beside the keys.
-MIN_COLUMNS = 3
+MIN_COLUMNS = 1
+# Names are cut rather than that fewer columns than this stand beside the keys.
+ENOUGH_COLUMNS = 3
 
 
 @dataclass(frozen=True)
@@ -146,13 +149,19 @@ def _cells(table: Table, c: int) -> list[str]:
 
 
 def _limits(table: Table, width: int) -> list[int]:
-    """The most terminal columns of each column: names are cut as far as it takes to fit, if that is enough."""
+    """The most terminal columns of each column: names are cut as far as it takes to fit, all columns or a piece."""
     natural = [min(MAX_CELL, max(map(_columns, _cells(table, c)))) for c in range(len(table.header))]
-    for most in range(MAX_CELL, MIN_CELL - 1, -1):
-        limits = [min(n, most) if c in table.left else n for c, n in enumerate(natural)]
-        if sum(limits) + 2 * (len(limits) - 1) <= width:
-            return limits
-    return natural
+    cut = [[min(n, most) if c in table.left else n for c, n in enumerate(natural)] for most in _CUTS]
+    fitting = (
+        limits for beside in (len(natural), ENOUGH_COLUMNS) for limits in cut if _width(table, limits, beside) <= width
+    )
+    return next(fitting, cut[-1])
+
+
+def _width(table: Table, limits: Sequence[int], beside: int) -> int:
+    """How wide the keys are with so many of the other columns, the widest ones."""
+    columns = [*limits[: table.keys], *sorted(limits[table.keys :], reverse=True)[:beside]]
+    return sum(columns) + 2 * (len(columns) - 1)
 
 
 def _how_many(table: Table, columns: Sequence[Sequence[str]], first: int, width: int) -> int:

@@ -118,3 +118,16 @@ def test_segmentations_have_limits_too() -> None:
 def test_a_bootstrap_without_a_level_is_refused() -> None:
     with pytest.raises(fmfair.FmfairError, match="give their level"):
         fmfair.evaluate(predictions(), ci=None, bootstrap=200)
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_an_attribute_that_is_missing_everywhere_has_no_limits(engine: str, method: str) -> None:
+    frame = pl.DataFrame(
+        {"y": [0, 1, 1, 0] * 5, "s": [0.1, 0.7, 0.4, 0.6, 0.9] * 4, "g": [None] * 20, "h": list("ab") * 10}
+    )
+    given: dict[str, Any] = {"y_true": "y", "y_score": "s", "attributes": ["g", "h"], "by": [], "engine": engine}
+    frame = frame.with_columns(pl.col("g").cast(pl.String))
+    report = fmfair.evaluate(frame, bootstrap=fmfair.Bootstrap(100, method), metrics=["auc", "tpr", "brier"], **given)
+    assert report.groups["attribute"].unique().to_list() == ["h"]
+    assert report.groups["ci_low"].null_count() == 0

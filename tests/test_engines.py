@@ -112,3 +112,12 @@ def test_edge_tables(name: str, conventions: str) -> None:
     if conventions == "fairmedfm":
         frame = frame.drop_nulls("y")
     both(frame, y_true="y", y_score="p", attributes="g", metrics="all", thresholds=rules, conventions=conventions)
+
+
+def test_intersections_without_a_row_leave_the_intervals_of_others_as_they_are() -> None:
+    frame = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.1, 0.2, 0.4], "g": list("aabb"), "h": [None] * 4})
+    frame = frame.with_columns(pl.col("h").cast(pl.String))
+    arguments: dict[str, Any] = {"attributes": ["g", "h"], "metrics": ["brier", "auc", "tpr"], "intersections": 2}
+    for cluster in (None, "g"):
+        polars, _ = both(frame, y_true="y", y_score="p", by=[], cluster=cluster, **arguments)
+        assert polars.overall.filter(pl.col("metric") == "brier")["ci_low"].item() is not None

@@ -122,4 +122,11 @@ def test_gaps_of_any_table(frame: pl.DataFrame, clustered: bool) -> None:
         elif statistic == "difference":
             assert row["ci_note"] is not None, metric
         if row["chance_gap"] is not None:
-            assert 0 < row["chance_gap"] < row["chance_gap_95"]
+            assert 0 < row["chance_gap"] <= row["chance_gap_95"]
+
+
+def test_chance_shows_no_gap_beyond_the_largest_there_can_be() -> None:
+    frame = pl.DataFrame({"y": [1] * 6, "s": [0.9, 0.1, 0.8, 0.2, 0.9, 0.3], "g": list("abcdab")})
+    gaps = fmfair.evaluate(frame, y_true="y", y_score="s", attributes="g", by=[], metrics="tpr").gaps
+    row = gaps.row(by_predicate=(pl.col("statistic") == "difference") & (pl.col("metric") == "tpr"), named=True)
+    assert 0 < row["chance_gap"] < row["chance_gap_95"] == 1.0

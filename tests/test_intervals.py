@@ -202,3 +202,20 @@ def test_intervals_of_any_table(frame: pl.DataFrame, clustered: bool, weighted: 
         assert low < high
         assert metric.low is None or low >= metric.low
         assert metric.high is None or high <= metric.high
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_weights_whose_squares_are_no_numbers_are_refused_or_leave_a_note(engine: str) -> None:
+    given: dict[str, Any] = {"y_true": "y", "y_score": "s1", "attributes": "group", "by": [], "metrics": EQUAL}
+    given |= {"weight": "w", "engine": engine}
+
+    def weighted(size: float) -> pl.DataFrame:
+        return T.with_columns(w=pl.when(pl.col("group") == "A").then(pl.col("w") * size).otherwise("w"))
+
+    report = fmfair.evaluate(weighted(1e-200), **given)
+    silent = (pl.col("value").is_not_null() & pl.col("ci_low").is_null()) & pl.col("ci_note").is_null()
+    assert report.groups.filter(silent).is_empty()
+    assert (report.groups["ci_note"] == "weights too small or too unlike for an interval").any()
+    with pytest.raises(fmfair.FmfairError, match="too large to be squared"):
+        fmfair.evaluate(weighted(1e200), **given)
+    assert fmfair.evaluate(weighted(1e200), ci=None, **given).groups["value"].count() > 20

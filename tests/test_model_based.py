@@ -64,3 +64,11 @@ def test_single_attributes_have_none_and_it_needs_intervals(frame: pl.DataFrame)
     assert report.groups["model_based"].null_count() == report.groups.height
     with pytest.raises(fmfair.FmfairError, match="model_based=True needs"):
         fmfair.evaluate(frame, y_true="label", y_score="score", attributes="sex", ci=None, model_based=True)
+
+
+@pytest.mark.parametrize("y", [0, 1])
+def test_intersections_without_any_value_have_none(y: int) -> None:
+    frame = pl.DataFrame({"label": [y] * 60, "score": [0.2, 0.8, 0.6] * 20, "sex": [0, 1] * 30, "age": [0, 1, 2] * 20})
+    found = cells(frame, "auc", score_type="auto")
+    assert found.height == 6
+    assert found["model_based"].null_count() == 6

@@ -138,3 +138,10 @@ def test_the_command_line_prints_them(tmp_path: Path) -> None:
     without = run(*asked, "--ci", "none", "--output", tmp_path / "out.json")
     assert (without.status, "there are no pairs of groups" in without.err) == (2, True)
     assert not (tmp_path / "out.json").exists()
+
+
+def test_names_are_cut_where_a_piece_of_the_table_would_not_fit() -> None:
+    groups = [f"hospital of the city of {name}, ward for {name}" for name in ("Aachen", "Braunschweig", "Chemnitz")]
+    frame = pl.DataFrame({"y_true": [0, 1] * 60, "y_score": [0.2, 0.6, 0.7, 0.9, 0.4, 0.5] * 20, "site": groups * 40})
+    text = fmfair.evaluate(frame, metrics=["balanced_accuracy", "auc"], thresholds=[0.3, 0.55]).to_text("pairs")
+    assert max(map(len, text.splitlines())) <= 100

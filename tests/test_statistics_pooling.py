@@ -69,7 +69,7 @@ def test_the_defining_equations(table: list[tuple[float, float]]) -> None:
     g2 = [b * b * row @ covariance @ row for b, row in zip(found.b, x, strict=True)]
     bias = 2 * (12 * (w**2).sum() - w.sum() ** 2) / w.sum() ** 3
     g3 = v**2 * w**3 * 2 * 12 / w.sum() ** 2
-    mse = (1 - found.b) * v + g2 + 2 * g3 - found.b**2 * bias
+    mse = (1 - found.b) * v + g2 + np.maximum(2 * g3 - found.b**2 * bias, 0)
     assert found.mse.tolist() == close(mse.tolist(), rel=1e-6)
 
 
@@ -136,6 +136,17 @@ def test_more_noise_shrinks_more() -> None:
     assert found.tau2 > 0
     assert (np.diff(found.b) > 0).all()
     assert (found.mse > 0).all()
+
+
+def test_an_error_is_never_below_that_with_a_known_variance() -> None:
+    x, _ = additive_design([[i, j] for i in range(2) for j in range(7)])
+    v = np.array([1e-4, *[1e-3] * 13])
+    v[3] = 1.0
+    found = fay_herriot(x, np.zeros(14), v)
+    assert found.tau2 == 0.0
+    assert (found.mse >= [row @ np.linalg.inv(x.T @ (x / v[:, None])) @ row for row in x]).all()
+    very_unlike = fay_herriot(x, np.zeros(14), np.array([1e-6, *[1e-3] * 13]))
+    assert (very_unlike.mse > 0).all()
 
 
 def test_the_interval_covers() -> None:

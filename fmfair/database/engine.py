@@ -74,11 +74,12 @@ class DatabaseEngine:
         found = self.database.fetch("FROM measured ORDER BY cell, position, t")
         found = found.join(cells, on="cell", how="left", maintain_order="left")
         long = found.select(pl.col(ours).cast(dtype).alias(name) for name, (ours, dtype) in _LONG.items())
-        return long if self.options.ci is None else self._with_spread(long, confusion, cells)
+        return long if self.options.ci is None else self._with_spread(long, confusion, cells, len(groupings))
 
-    def _with_spread(self, long: pl.DataFrame, confusion: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
-        """The long table with what is known of the spread of every value."""
-        groupings = cells["grouping"].n_unique()
+    def _with_spread(
+        self, long: pl.DataFrame, confusion: pl.DataFrame, cells: pl.DataFrame, groupings: int
+    ) -> pl.DataFrame:
+        """The long table with what is known of the spread of every value; some groupings may have no cells."""
         self.database.script("units")
         self._collect("spread", "varied", groupings)
         if self.samples.weighted or self.samples.clustered:

@@ -153,7 +153,11 @@ def check_weights(table: Table, profiles: Levels) -> pl.Series | None:
     bad = f"NOT coalesce(isfinite({weight}) AND {weight} >= 0, false)"
     found = table.database.fetch(f"SELECT count(*) FILTER ({bad}) AS bad, sum({weight}) AS total FROM source")
     refuse_weights(
-        name, int(found["bad"][0]), lambda: rows_at(first_rows(table.database, "source", bad)), found["total"][0] or 0.0
+        name,
+        int(found["bad"][0]),
+        lambda: rows_at(first_rows(table.database, "source", bad)),
+        found["total"][0] or 0.0,
+        table.options,
     )
     largest = table.database.fetch(
         f"SELECT {profiles.table}.id, max({weight}) AS weight FROM source JOIN {profiles.table} "

@@ -160,12 +160,16 @@ def _variance_between(z: FloatArray, y: FloatArray, v: FloatArray) -> float:
 
 
 def _mse(v: FloatArray, b: FloatArray, expected: FloatArray, w: FloatArray) -> FloatArray:
-    """The mean squared error of the shrunken values of all cells with a value; `w` are their weights."""
+    """The mean squared error of the shrunken values of all cells with a value; `w` are their weights.
+
+    Never less than it would be if tau2 were known: between cells of very unlike variances the correction for the bias
+    of tau2 exceeds all else.
+    """
     cells, total, squares = len(w), float(w.sum()), float((w * w).sum())
     spread = 2 * cells / total**2  # of tau2
     bias = 2 * (cells * squares - total**2) / total**3
-    mse: FloatArray = (1 - b) * v + b * b * expected + 2 * v * v * w**3 * spread - b * b * bias
-    return mse
+    known: FloatArray = (1 - b) * v + b * b * expected
+    return known + np.maximum(2 * v * v * w**3 * spread - b * b * bias, 0.0)
 
 
 def to_logit(value: ArrayLike, size: ArrayLike) -> FloatArray:
