@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from bootstrap_support import predictions, prepared
+from engines import both
 from rich.console import Console
 from test_spread import influences
 
@@ -95,6 +96,32 @@ def test_few_positives_have_no_interval() -> None:
         0, named=True
     )
     assert male["ci_note"] == "few rows; the interval may be too short"
+
+
+def test_a_group_of_two_patients_has_no_interval_from_replicates_most_of_which_are_undefined() -> None:
+    """FC-41: twenty rows of group a, one positive and one negative of b, whose AUC of 1 is no evidence."""
+    table = pl.DataFrame(
+        {
+            "label": [1, 0] * 10 + [0, 1],
+            "prob": [0.05 + 0.9 * k / 19 for k in range(20)] + [0.2, 0.9],
+            "group": ["a"] * 20 + ["b"] * 2,
+        }
+    )
+    every, count = prepared(table, attributes="group", metrics=["auc", "accuracy"]), 1000
+    long = every.measured().with_row_index("row")
+    drawn = every.replicates(Bootstrap(count)).values
+    of_b = long.filter(pl.col("grouping") == 0, pl.col("cell") == 1)
+    for metric, chance in (("auc", 0.5958670286175405), ("accuracy", 0.12284597357367238)):
+        values = drawn[of_b.filter(pl.col("metric") == metric)["row"].item()]
+        share = np.isnan(values).mean()
+        assert abs(share - chance) < 3 * (chance * (1 - chance) / count) ** 0.5
+        assert metric != "auc" or set(values[~np.isnan(values)]) == {1.0}
+
+    polars, _ = both(table, y_true="label", y_score="prob", attributes="group", by=[], metrics="auc", bootstrap=count)
+    b = polars.groups.row(by_predicate=pl.col("group") == "b", named=True)
+    assert (b["value"], b["ci_low"], b["ci_note"]) == (1.0, None, "fewer than 5 rows carry the value")
+    assert b["mark"] == "counts only"
+    assert polars.gaps.row(0, named=True)["ci_note"] == "one of the groups has no interval"
 
 
 def test_replicates_that_never_differ_give_no_interval() -> None:

@@ -190,8 +190,8 @@ _PROSE = (
     prob_0 prob_1; dice; pred_mask, gt_mask; sex, age, race, site; model, dataset, fold. Tables are CSV, TSV, JSON or
     JSON Lines (each also with .gz), Parquet, Feather, Arrow or Excel; a glob or a folder, also with key=value
     partitions, is one table.""",
-    """A table of counts, from fmfair count or merge, is told by its columns; it takes --threshold, --metrics,
-    --min-group-size and the options of the output.""",
+    """A table of counts, from fmfair count or merge, is told by its columns; it takes --threshold, --metrics, --ci,
+    --auc-interval, --reference, --margin, --min-group-size and the options of the output.""",
     """Repeat an option that ends in ... or give several values after it; columns and metrics may also be separated by
     commas. --bins, --intersections, --pair and --fail-if may be repeated too.""",
     r"""--fail-if takes METRIC.STATISTIC, compared by >, >=, < or <= with a number; @THRESHOLD and \[ATTRIBUTE]
