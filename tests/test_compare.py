@@ -80,13 +80,24 @@ def test_identical_models_do_not_differ() -> None:
     known = found.differences.drop_nulls("difference")
     assert known["difference"].abs().max() == 0
     closed = found.differences.filter(pl.col("ci_method").is_not_null())
-    assert closed["metric"].n_unique() > 10
+    assert closed["metric"].n_unique() == 10  # rates, whose limits do not come from the differences
     assert set(closed["p_value"]) == {1.0}
-    assert ((closed["ci_low"] <= 0) & (closed["ci_high"] >= 0)).all()
+    assert ((closed["ci_low"] < 0) & (closed["ci_high"] > 0)).all()
     auc = found.differences.filter(pl.col("metric") == "auc")
-    assert auc.select("ci_low", "ci_high").unique().rows() == [(0.0, 0.0)]
+    assert auc.select("ci_low", "ci_high", "p_value").unique().rows() == [(None, None, 1.0)]
+    assert auc["note"].unique().to_list() == ["too few rows or patients, or none whose difference varies"]
     assert found.gaps["difference"].drop_nulls().abs().max() == 0
     assert found.tradeoff["not_beaten"].all()
+
+
+@pytest.mark.parametrize("bootstrap", [None, 100])
+def test_an_attribute_that_is_missing_everywhere_has_no_gaps(bootstrap: int | None) -> None:
+    frame = two_models().with_columns(none=pl.lit(None, pl.String))
+    found = fmfair.compare(frame, attributes="none", metrics=["auc", "tp"], bootstrap=bootstrap)
+    assert found.differences["attribute"].unique().to_list() == [None]
+    assert found.gaps["difference"].count() == 0
+    assert found.gaps["note"].null_count() == 0
+    assert str(found)
 
 
 def psi(a: float, b: float) -> float:

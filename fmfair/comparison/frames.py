@@ -176,11 +176,13 @@ class Comparing:
         self, parts: Sequence[pl.DataFrame], schema: Mapping[str, pl.DataType], order: Sequence[str]
     ) -> pl.DataFrame:
         """The other by-keys in front, then the declared columns."""
-        aligned = self.aligned
+        aligned, parts = self.aligned, [p for p in parts if p.height]
+        if not parts:  # as of an attribute that is missing everywhere
+            return pl.DataFrame(schema={**aligned.keys.schema, **schema})
         attributes = {None: 0} | {
-            a: i + 1 for i, a in enumerate(dict.fromkeys(p["attribute"][0] for p in parts if p.height)) if a is not None
+            a: i + 1 for i, a in enumerate(dict.fromkeys(p["attribute"][0] for p in parts)) if a is not None
         }
-        places = [p.with_columns(place=pl.lit(attributes[p["attribute"][0]])) for p in parts if p.height]
+        places = [p.with_columns(place=pl.lit(attributes[p["attribute"][0]])) for p in parts]
         frame = pl.concat(places, how="diagonal_relaxed").sort(order, nulls_last=True, maintain_order=True)
         if "pair" in frame.columns:
             names = pl.Series(aligned.models, dtype=pl.String)

@@ -187,13 +187,13 @@ def _few(pairs: Pairs, usable: BoolArray) -> BoolArray:
 
 
 def _note(pairs: Pairs, closed: bool) -> pl.Expr:
-    unknown = pl.col("ci_low").is_null()
+    unknown, undefined = pl.col("ci_low").is_null(), pl.col("difference").is_null()
     if pairs.metric.family == "count":
-        return pl.lit(None, pl.String)
+        return pl.when(undefined).then(pl.lit(TOO_FEW))
     without = pl.when(pl.col("n_groups") > 2).then(pl.lit(SEVERAL)).otherwise(pl.lit(NO_CLOSED_FORM))
     few = pl.lit("too few rows or patients, or none whose difference varies")
     return (
-        pl.when(pl.col("difference").is_null())
+        pl.when(undefined)
         .then(pl.lit(TOO_FEW))
         .when(unknown & pl.col("drawn"))
         .then(pl.lit(UNUSABLE))

@@ -79,8 +79,8 @@ def delong_paired(
         level: Of the limits, which are not cut at the ends of the range.
 
     Returns:
-        p = 1 and limits of 0 where difference and variance are 0; NaN but for the difference where the variance is
-        undefined, or 0 with a difference.
+        p = 1 and no limits where difference and variance are 0, which from few rows is no certainty; NaN but for the
+        difference where the variance is undefined, or 0 with a difference.
 
     Examples:
         >>> test = delong_paired(0.842222222222, 0.884444444444, 0.003692379)
@@ -92,6 +92,6 @@ def delong_paired(
     with np.errstate(all="ignore"):
         same = (np.abs(difference) <= 1e-15 * np.abs(first)) & (np.abs(var) <= ZERO_VARIANCE)
         z = np.where(same, 0.0, np.where(var > ZERO_VARIANCE, difference / np.sqrt(var), np.nan))
-        reach = np.where(same, 0.0, t_critical(level, free) * np.sqrt(np.where(np.isnan(z), np.nan, var)))
+        reach = t_critical(level, free) * np.sqrt(np.where(np.isnan(z) | same, np.nan, var))
     p = np.where(same, 1.0, t_two_sided(z, free))
     return PairedTest(difference, z, p, difference - reach, difference + reach)
