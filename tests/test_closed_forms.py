@@ -10,12 +10,12 @@ import polars as pl
 import pytest
 from engines import both
 from scipy import stats
-from statistics_data import GROUP, PATIENT, S1, W, Y
+from small_tables import T
+from statistics_data import GROUP, PATIENT, S1, Y
 from statsmodels.stats.proportion import proportion_confint
 
 import fmfair
 
-T = pl.DataFrame({"y": Y, "s1": S1, "group": list(GROUP), "patient": PATIENT, "w": W})
 COLUMNS: dict[str, Any] = {"y_true": "y", "y_score": "s1", "attributes": "group", "by": []}
 
 

@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 from engines import assert_same_frames
 from scipy import stats
+from small_tables import T
 from statistics_data import GROUP, PATIENT, S1, W, Y
 from test_spread import influences
 
 import fmfair
 
-T = pl.DataFrame({"y": Y, "s1": S1, "group": list(GROUP), "patient": PATIENT, "w": W})
 COLUMNS: dict[str, Any] = {"y_true": "y", "y_score": "s1", "attributes": "group", "by": []}
 METRICS = ["auc", "average_precision", "tpr", "accuracy", "balanced_accuracy", "brier"]
 

@@ -10,12 +10,11 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from statistics_data import GROUP, PATIENT, S1, W, Y
+from small_tables import T
+from statistics_data import W, Y
 
 import fmfair
 from fmfair.spread import FACTS, with_spread
-
-T = pl.DataFrame({"y": Y, "s1": S1, "group": list(GROUP), "patient": PATIENT, "w": W})
 
 
 def facts(frame: pl.DataFrame, monkeypatch: pytest.MonkeyPatch, **given: Any) -> dict[tuple[str, str], dict[str, Any]]:
