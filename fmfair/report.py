@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
 from fmfair import export
+from fmfair.atomic import PathLike, whole_file
 from fmfair.columns import PAIRS
 from fmfair.digest import digest, digest_of_pairs
 from fmfair.errors import FmfairError, near
 from fmfair.render import Digest, to_text
 from fmfair.result import Result
+
+if TYPE_CHECKING:
+    from fmfair.page.plan import Plan
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,6 +104,35 @@ class Report(Result):
         if which not in (None, "pairs"):
             raise FmfairError(f"no text of {which!r}{near(str(which), ['pairs'])}; expected None or 'pairs'")
         return super().to_text() if which is None else to_text(digest_of_pairs(self._frames(), self.metadata))
+
+    def write_html(self, path: PathLike, *, plan: Plan | Mapping[str, Any] | PathLike | None = None) -> None:
+        """Write everything as one HTML document for people: self-contained, readable offline, on paper and by phone.
+
+        It is made from the frames, notes and metadata alone, so that a report read back from Parquet gives the same
+        document, and holds counts and summaries of groups, no row. Needs `pip install "fmfair[report]"`.
+
+        Args:
+            path: The file to write; parent folders are made, and the file appears whole or not at all.
+            plan: What only you know of the evaluation, such as the intended use: a mapping, or the path of a TOML file
+                with the same keys. What is missing reads "not stated".
+
+        Raises:
+            FmfairError: The plan has unknown keys, the file cannot be written, or a package is missing.
+
+        Examples:
+            >>> import tempfile
+            >>> import polars as pl
+            >>> import fmfair
+            >>> df = pl.DataFrame({"y_true": [0, 1] * 20, "y_score": [0.2, 0.6, 0.7, 0.9] * 10, "sex": ["F", "M"] * 20})
+            >>> with tempfile.TemporaryDirectory() as place:
+            ...     fmfair.evaluate(df).write_html(f"{place}/report.html", plan={"intended_use": "triage"})
+        """
+        from fmfair.page.document import html_of
+        from fmfair.page.plan import plan_of
+
+        text = html_of(self._frames(), self.notes, self.metadata, plan_of(plan))
+        with whole_file(path) as file:
+            file.write_text(text, encoding="utf-8", newline="\n")
 
     def _digest(self) -> Digest:
         return digest(self._frames(), self.notes, self.metadata)

@@ -1,0 +1,105 @@
+"""The document: the sections in their order, set in one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from fmfair.errors import FmfairError, listing
+from fmfair.export import Frames
+from fmfair.page.material import Material, material_of
+from fmfair.page.section import Section
+from fmfair.page.sections import attributes, data, intersections, models, overall, results
+from fmfair.version import installed_version
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from fmfair.page.plan import Plan
+
+# Every section of the document in its order; one that does not apply gives None.
+SECTIONS: Sequence[Callable[[Material], Section | None]] = (
+    data.section,
+    overall.section,
+    attributes.section,
+    intersections.section,
+    models.section,
+    results.section,
+)
+TITLE = "Performance by patient group"
+
+
+def html_of(frames: Frames, notes: Sequence[str], metadata: Mapping[str, Any], plan: Plan) -> str:
+    """The document of a report.
+
+    Args:
+        frames: The frames of the report.
+        notes: Its notes.
+        metadata: Its metadata.
+        plan: What the user said of the evaluation.
+
+    Raises:
+        FmfairError: The packages that it needs are not installed.
+    """
+    environment = _environment()
+    material = material_of(frames, notes, metadata, plan)
+    sections = [section for make in SECTIONS if (section := make(material)) is not None]
+    script = _source(environment, "script.js")
+    text = environment.get_template("page.html.j2").render(
+        title=plan.title or TITLE,
+        about=_about(material),
+        sections=sections,
+        version=installed_version(),
+        style=_ours(_source(environment, "style.css")),
+        script=_ours(script),
+        script_hash=_hash_of(script),
+    )
+    return text + "\n"
+
+
+def _environment() -> Environment:
+    """Jinja2 with our templates, in which every text is escaped but what fmfair itself drew."""
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:
+        raise FmfairError('the HTML report needs more packages: pip install "fmfair[report]"') from error
+    environment = Environment(
+        loader=PackageLoader("fmfair.page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    numbers = count(1)
+    environment.globals["next_id"] = lambda: f"t{next(numbers)}"
+    environment.filters["drawing"] = _ours
+    return environment
+
+
+def _source(environment: Environment, name: str) -> str:
+    """The text of a file beside the templates."""
+    if environment.loader is None:  # pragma: no cover
+        raise FmfairError(f"no templates to take {name} from")
+    return environment.loader.get_source(environment, name)[0].strip()
+
+
+def _ours(text: str) -> str:
+    """A text that fmfair made, as markup: the style, the script, and drawings, whose labels are escaped in them."""
+    from markupsafe import Markup
+
+    return Markup(text)
+
+
+def _hash_of(script: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _about(material: Material) -> str:
+    """One line on what was evaluated."""
+    samples = material.metadata.get("n_samples")
+    size = "number of rows suppressed" if samples is None else f"{samples:,} rows"
+    several = f"{len(material.views):,} by-keys ({listing(material.keys)}); " if material.keys else ""
+    return f"{material.task.capitalize()}; {size}; {several}groups by {', '.join(material.attributes)}"

@@ -1,0 +1,47 @@
+"""Several by-keys, such as models and labels, beside each other."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from fmfair.page.material import Material, View
+from fmfair.page.section import Column, Section, Table
+from fmfair.page.sections.attributes import gaps_of
+from fmfair.page.tables import NONE, difference, interval, legend, title_of, undefined, valued
+
+MAX_ROWS = 300
+
+
+def section(material: Material) -> Section | None:
+    """The headline metric of every by-key on all rows, beside the gaps of every attribute."""
+    if len(material.views) < 2:
+        return None
+    return Section("models", f"By {' and '.join(material.keys)}", {"table": _gaps(material)})
+
+
+def _gaps(material: Material) -> Table:
+    name = title_of(material.headline)
+    columns = [*map(Column, material.keys), Column(f"{name}, all rows", numeric=True)]
+    columns += [Column(f"Gap by {attribute}", numeric=True) for attribute in material.attributes]
+    rows, shown = [], []
+    for view in material.views[:MAX_ROWS]:
+        whole = view.main["overall"].filter(pl.col("metric") == material.headline).head(1).to_dicts()
+        shown += whole
+        gaps = [_gap(view, attribute, material.headline) for attribute in material.attributes]
+        rows.append([*view.key.values(), valued(whole[0]) if whole else NONE, *gaps])
+    note = legend(shown, material.level)
+    more = len(material.views) - MAX_ROWS
+    if more > 0:
+        note += f" {more:,} more by-keys are in gaps.parquet."
+    note += " Differences between by-keys of the same patients need fmfair.compare, which pairs them."
+    return Table(f"{name} and its gaps", columns, rows, note=note.strip(), keys=len(material.keys))
+
+
+def _gap(view: View, attribute: str, metric: str) -> str:
+    found = gaps_of(attribute, view, [metric]).head(1).to_dicts()
+    if not found:
+        return NONE
+    (row,) = found
+    if row["value"] is None:
+        return undefined(None if row["note"] is None else str(row["note"]))
+    return "\n".join(text for text in (difference(metric, row["value"]), interval(row)) if text)
