@@ -136,6 +136,13 @@ SITUATIONS = {
         wording.of_a_thousand(0.002, (0.5, None, None), (0.99, None, None), "image"),
         "Of 10,000 such images with 20 cases, the model finds 10, misses 10 and wrongly flags 100.",
     ),
+    "a group that is too small": (
+        gap_wording.gap(replace(VIEW, counts=(8, 141), p=None)),
+        (
+            "Sensitivity was lower in AP (8 positives: counts only) than in PA (58%) by 22 percentage points (95% "
+            "interval 8 to 34; 8 and 141 positives)."
+        ),
+    ),
     "names that are no plain text": (
         gap_wording.gap(replace(VIEW, worst=("a\nb", 0.36), best=("", 0.58))).partition(" by ")[0],
         'Sensitivity was lower in a\\nb (36%) than in "" (58%)',

@@ -8,7 +8,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fmfair.page.numerals import as_sentence, carriers, figures, in_percent, level_text, p_text, sign, spoken, unit
+from fmfair.page.numerals import (
+    COUNTS_ONLY,
+    as_sentence,
+    carried_by,
+    carriers,
+    figures,
+    in_percent,
+    level_text,
+    p_text,
+    sign,
+    spoken,
+    unit,
+)
 from fmfair.render import visible
 
 
@@ -151,6 +163,10 @@ def not_compared(metric: str, reason: str | None) -> str:
 
 
 def _group(of: Gap, group: tuple[str, float]) -> str:
+    """A group and its value; in place of a value that hardly any samples carry, their count."""
+    count = of.counts[0] if group == of.worst else of.counts[1]
+    if count is not None and count < COUNTS_ONLY:
+        return f"{visible(group[0])} ({carried_by(count, of.denominator, of.rows)}: counts only)"
     return f"{visible(group[0])} ({_figures(of, group[1])[0]}{sign(of.metric)})"
 
 

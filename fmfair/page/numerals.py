@@ -112,6 +112,8 @@ def carried_by(count: int, denominator: str, rows: str = "row") -> str:
         >>> carried_by(8, "n_pos"), carried_by(1, "n", "image"), carried_by(12, "n_pred_pos")
         ('8 positives', '1 image', '12 predicted positives')
     """
+    if denominator == "n_rarer":
+        return f"{count:,} of the rarer class"
     return plural(count, _CARRIED.get(denominator, rows))
 
 

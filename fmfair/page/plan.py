@@ -47,6 +47,7 @@ class Plan:
     Attributes:
         title: Of the report.
         intended_use: What the model is for, in whose hands.
+        unit: What one row is, in the singular: `image`, `examination`.
         population: For whom it is meant, and whom the evaluated rows come from.
         reference_standard: How the truth was found, by whom.
         thresholds: Where the thresholds come from.
@@ -63,6 +64,7 @@ class Plan:
 
     title: str = ""
     intended_use: str = ""
+    unit: str = ""
     population: str = ""
     reference_standard: str = ""
     thresholds: str = ""

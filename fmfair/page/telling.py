@@ -1,0 +1,199 @@
+"""From the frames to the sentences: what is said of gaps, of the values on all rows, and of groups that are too small."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from fmfair.marks import carrier
+from fmfair.page import gap_wording, wording
+from fmfair.page.gap_wording import Gap
+from fmfair.page.material import Material, View
+from fmfair.page.numerals import COUNTS_ONLY
+from fmfair.shown import metric_of
+
+# One side of an error is never told alone.
+COMPANIONS: Mapping[str, str] = {"tpr": "tnr", "tnr": "tpr", "ppv": "npv", "npv": "ppv"}
+# What a metric is, for readers who do not know its name.
+READINGS: Mapping[str, str] = {
+    "auc": "AUC is the chance that a positive is ranked above a negative; 0.5 is a coin's, 1 is without error.",
+    "tpr": "Sensitivity is the share of the positives that the model finds.",
+    "tnr": "Specificity is the share of the negatives that the model leaves alone.",
+    "ppv": "The positive predictive value is the share of those called positive who are.",
+    "npv": "The negative predictive value is the share of those called negative who are.",
+    "accuracy": "Accuracy is the share of all rows that the model calls right; it moves with the share of positives.",
+    "brier": "The Brier score is the mean squared distance of the score from the outcome; lower is better.",
+    "dice": "Dice is the overlap of the drawn and the true region; 1 is without error.",
+    "iou": "IoU is the overlap of the drawn and the true region as a share of both; 1 is without error.",
+}
+# Of fewer rows a value says next to nothing.
+SMALL = 20
+
+
+def rows_word(material: Material) -> str:
+    """What the user calls a row, in the singular."""
+    return material.plan.unit or "row"
+
+
+def told_metrics(material: Material) -> list[str]:
+    """The metric that the first page speaks of, and the other side of the error where it is one of two."""
+    other = COMPANIONS.get(material.headline)
+    return [material.headline, *([other] if other in material.metrics else [])]
+
+
+def gap_row(view: View, attribute: str, metric: str) -> dict[str, Any] | None:
+    """The largest difference between the groups of an attribute, at the threshold of the summary."""
+    gaps = view.main["gaps"]
+    found = gaps.filter(
+        pl.col("attribute") == attribute, pl.col("metric") == metric, pl.col("statistic") == "difference"
+    )
+    return next(found.head(1).iter_rows(named=True), None)
+
+
+def gap_of(view: View, material: Material, attribute: str, metric: str) -> Gap | None:
+    """The gap as the sentences need it; None where there is none."""
+    row = gap_row(view, attribute, metric)
+    if row is None or row["value"] is None:
+        return None
+    ends = [_group(view, attribute, metric, row[name]) for name in ("worst_group", "best_group")]
+    worst, best = ends
+    if worst is None or best is None:
+        return None
+    denominator = _denominator(metric, ends)
+    limits = None if row.get("ci_low") is None else (row["ci_low"], row["ci_high"])
+    return Gap(
+        metric=metric,
+        value=row["value"],
+        limits=limits,
+        level=material.level,
+        worst=(worst["group"], worst["value"]),
+        best=(best["group"], best["value"]),
+        n_groups=row["n_groups"],
+        counts=(_count(worst, denominator), _count(best, denominator)),
+        denominator=denominator,
+        rows=rows_word(material),
+        chance=row.get("chance_gap"),
+        margin=(material.metadata.get("margins") or {}).get(metric),
+        p=row.get("p_value"),
+        signed=_signed(view, attribute, metric, (worst["group"], best["group"])),
+    )
+
+
+def gap_sentence(view: View, material: Material, attribute: str, metric: str) -> str:
+    """What the sample says of the differences between the groups of an attribute."""
+    gap = gap_of(view, material, attribute, metric)
+    if gap is not None:
+        return gap_wording.gap(gap)
+    row = gap_row(view, attribute, metric)
+    return gap_wording.not_compared(metric, row["note"] if row else None)
+
+
+def pair_is_shown(view: View, material: Material, attribute: str, gap: Gap) -> bool:
+    """Whether the two groups at the ends differ by more than chance, not only some two of several."""
+    if not gap.shown:
+        return False
+    if gap.n_groups == 2:
+        return True
+    pair = _pair(view, attribute, gap.metric, (gap.worst[0], gap.best[0]))
+    return pair is not None and pair["p_holm"] is not None and pair["p_holm"] < 1 - (material.level or 0.95)
+
+
+def overall_row(view: View, metric: str) -> dict[str, Any] | None:
+    """The value on all rows, at the threshold of the summary."""
+    found = view.main["overall"].filter(pl.col("metric") == metric)
+    return next(found.head(1).iter_rows(named=True), None)
+
+
+def thousand(row: Mapping[str, dict[str, Any] | None], prevalence: float | None, rows: str) -> str | None:
+    """What sensitivity and specificity mean for 1,000 rows; None where one is unknown or hardly anything carries it.
+
+    Args:
+        row: The rows of `tpr` and `tnr` of a group.
+        prevalence: The share of positives to state.
+        rows: What a row is.
+    """
+    both = [row.get(name) for name in ("tpr", "tnr")]
+    if not prevalence or any(one is None or one["value"] is None for one in both):
+        return None
+    known = [one for one in both if one is not None and (one["denominator"] or 0) >= COUNTS_ONLY]
+    if len(known) < 2:
+        return None
+    first, second = ((one["value"], one.get("ci_low"), one.get("ci_high")) for one in known)
+    return wording.of_a_thousand(prevalence, first, second, rows)
+
+
+def prevalence_of(view: View) -> float | None:
+    """The share of positives among all rows; None where it is hidden or there are no classes."""
+    row = next(view.main["overall"].head(1).iter_rows(named=True), None)
+    return None if row is None or not row["n"] or row["n_pos"] is None else row["n_pos"] / row["n"]
+
+
+def groups_with_few(views: Sequence[View], attributes: Sequence[str], metric: str) -> dict[tuple[str, str], int]:
+    """The groups of which fewer than 20 rows carry a metric somewhere, each with the smallest such count."""
+    known = metric_of(metric)
+    count = pl.col("denominator") if known is None else carrier(known)
+    found: dict[tuple[str, str], int] = {}
+    for view in views:
+        rows = view.main["groups"].filter(pl.col("metric") == metric, pl.col("attribute").is_in(list(attributes)))
+        for attribute, group, carried in rows.select("attribute", "group", carried=count).iter_rows():
+            if carried is not None and carried < SMALL:
+                found[attribute, group] = min(carried, found.get((attribute, group), carried))
+    return found
+
+
+def few_of(metric: str) -> str:
+    """The denominator that `groups_with_few` counts: the rarer class where a metric is of both."""
+    known = metric_of(metric)
+    if known is None:
+        return "n"
+    both = "denominator" not in carrier(known).meta.root_names()
+    return "n_rarer" if both else known.denominator
+
+
+def group_row(view: View, attribute: str, group: str, metric: str) -> dict[str, Any] | None:
+    """The value of a group, at the threshold of the summary."""
+    found = view.main["groups"].filter(
+        pl.col("attribute") == attribute, pl.col("group") == group, pl.col("metric") == metric
+    )
+    return next(found.head(1).iter_rows(named=True), None)
+
+
+def _group(view: View, attribute: str, metric: str, group: str | None) -> dict[str, Any] | None:
+    row = None if group is None else group_row(view, attribute, group, metric)
+    return None if row is None or row["value"] is None else row
+
+
+def _denominator(metric: str, groups: Sequence[dict[str, Any] | None]) -> str:
+    """What carries the values; of a ranking the class that is rarer in all groups."""
+    known = metric_of(metric)
+    if known is None:
+        return "n"
+    if known.denominator != "n_pos" or "denominator" in carrier(known).meta.root_names():
+        return known.denominator
+    rarer = [row is not None and None not in (row["n"], row["n_pos"]) and 2 * row["n_pos"] > row["n"] for row in groups]
+    return "n_neg" if all(rarer) else "n_pos"
+
+
+def _count(row: Mapping[str, Any], denominator: str) -> int | None:
+    if denominator == "n_neg" and row["n"] is not None and row["n_pos"] is not None:
+        return int(row["n"]) - int(row["n_pos"])
+    return row["n_pos"] if denominator == "n_pos" else row["denominator"]
+
+
+def _pair(view: View, attribute: str, metric: str, groups: tuple[str, str]) -> dict[str, Any] | None:
+    """The comparison of two groups, in either order."""
+    if "pairs" not in view.main:
+        return None
+    both = pl.col("group").is_in(list(groups)) & pl.col("other_group").is_in(list(groups))
+    found = view.main["pairs"].filter(both, pl.col("attribute") == attribute, pl.col("metric") == metric)
+    return next(found.head(1).iter_rows(named=True), None)
+
+
+def _signed(view: View, attribute: str, metric: str, groups: tuple[str, str]) -> tuple[float, float] | None:
+    """The interval of the first group less the second."""
+    pair = _pair(view, attribute, metric, groups)
+    if pair is None or pair["ci_low"] is None or groups[0] == groups[1]:
+        return None
+    return (pair["ci_low"], pair["ci_high"]) if pair["group"] == groups[0] else (-pair["ci_high"], -pair["ci_low"])
