@@ -87,7 +87,9 @@ class Forms:
             np.array([f"MOVER, {name}" for name in method]),
             tested.p,
             tested.method,
-            np.where(np.isnan(difference.low), NO_INTERVAL_OF_PAIR, tested.doubt).astype(object),
+            np.where(np.isnan(difference.low), NO_INTERVAL_OF_PAIR, _disagreed(tested, difference, level)).astype(
+                object
+            ),
         )
         return _overlapping(found, first, both, second[WHOLE] == 1, level) if WHOLE in second.columns else found
 
@@ -113,6 +115,12 @@ class Forms:
             np.where(whole, tested.doubt, NO_INTERVAL).astype(object),
             np.full(count, True),
         )
+
+
+def _disagreed(tested: GroupTest, difference: Interval, level: float) -> Texts:
+    """What makes the tests doubtful; that they and the intervals disagree where they do."""
+    outside = (difference.low > 0) | (difference.high < 0)
+    return np.where(~np.isnan(tested.p) & ((tested.p < 1 - level) != outside), DISAGREE, tested.doubt)
 
 
 def _overlapping(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from engines import both
@@ -72,3 +73,19 @@ def test_more_groups_than_are_compared_in_pairs_have_no_test_of_f1() -> None:
     row = gap(fmfair.evaluate(frame, **COLUMNS, metrics="f1"), "f1")
 
     assert (row["p_value"], row["ci_note"]) == (None, "no test of more than 20 groups")
+
+
+def test_a_pair_says_too_that_its_test_and_its_interval_disagree() -> None:
+    """Five positives that happen to rank first have no variance, which DeLong's test takes for certainty."""
+    y = [1] * 5 + [0] * 5 + [0, 1] * 40
+    many = (np.random.default_rng(0).random(80) + 0.5 * np.array(y[10:])) / 1.5
+    scores = [*(0.9 + 0.01 * k for k in range(5)), *(0.1 + 0.01 * k for k in range(5)), *many]
+    frame = pl.DataFrame({"y": y, "s1": scores, "group": ["A"] * 10 + ["B"] * 80})
+
+    for report in both(frame, **COLUMNS, metrics="auc"):
+        row, (pair,) = gap(report, "auc"), report.pairs.iter_rows(named=True)
+        assert row["p_value"] < 0.001
+        assert pair["p_value"] == row["p_value"]
+        assert pair["ci_low"] < 0 < pair["ci_high"]
+        assert pair["note"] == row["ci_note"]
+        assert pair["note"].startswith("the test and the interval disagree")
