@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from fmfair.errors import FmfairError, listing
+from fmfair.errors import FmfairError
 from fmfair.export import Frames
 from fmfair.page.material import Material, material_of
 from fmfair.page.section import Section
@@ -101,5 +101,5 @@ def _about(material: Material) -> str:
     """One line on what was evaluated."""
     samples = material.metadata.get("n_samples")
     size = "number of rows suppressed" if samples is None else f"{samples:,} rows"
-    several = f"{len(material.views):,} by-keys ({listing(material.keys)}); " if material.keys else ""
+    several = f"{len(material.views):,} times, by {' and '.join(material.keys)}; " if material.keys else ""
     return f"{material.task.capitalize()}; {size}; {several}groups by {', '.join(material.attributes)}"

@@ -22,13 +22,14 @@ Row = Mapping[str, Any]
 
 
 def valued(row: Row) -> str:
-    """A value with its denominator, and its interval on the line below; why there is none where it is not defined.
+    """A value, its interval and its counts on a line each; why there is no value where it is not defined.
 
     Examples:
         >>> row = {"metric": "tpr", "value": 0.75, "denominator": 48, "weight_sum": None, "note": None, "mark": None}
         >>> print(valued({**row, "ci_low": 0.612, "ci_high": 0.851}))
-        36 of 48 = 75.0%
+        75.0%
         61.2 to 85.1
+        36 of 48
         >>> valued({**row, "value": None, "note": "no positives"})
         'not defined: no positives'
         >>> valued({**row, "metric": "auc", "mark": "counts only", "denominator": 8, "n": 12})
@@ -40,8 +41,7 @@ def valued(row: Row) -> str:
     if row.get("mark") == FEW:
         return counts or _carried(row)
     value = amount(row["metric"], row["value"]) + SIGNS.get(row.get("mark") or "", "")
-    lines = [f"{counts} = {value}" if counts else value]
-    return "\n".join([*lines, *(text for text in (interval(row), bounds(row)) if text)])
+    return "\n".join(text for text in (value, interval(row), bounds(row), counts) if text)
 
 
 def undefined(note: str | None) -> str:
@@ -153,10 +153,10 @@ def positives(row: Row) -> str:
 
 
 def legend(rows: Sequence[Row], level: float | None) -> str:
-    """What the second lines and the signs of cells are, where there are any."""
-    said = []
-    if any(row.get("ci_low") is not None for row in rows):
-        said.append(f"Below a value: its {level_text(level)}.")
+    """What the lines and the signs of cells are, where there are any."""
+    below = [f"its {level_text(level)}"] if any(row.get("ci_low") is not None for row in rows) else []
+    below += ["the counts that it is a share of"] if any(map(_counts, rows)) else []
+    said = [f"Below a value: {' and '.join(below)}."] if below else []
     marks = {row.get("mark") for row in rows if row["value"] is not None}
     ranges = {"imprecise": "20 to 99", "very imprecise": "10 to 19"}
     said += [f"{SIGNS[mark]} {mark}: {ranges[mark]} rows carry the value." for mark in ranges if mark in marks]

@@ -36,7 +36,7 @@ def _flow(material: Material) -> Table:
     """How many rows there are, and how many have each attribute."""
     rows = [["Rows evaluated", counted(material.metadata.get("n_samples"))]]
     if material.keys:
-        rows.append([f"By-keys: {', '.join(material.keys)}", f"{len(material.views):,}"])
+        rows.append([f"Evaluated apart, by {' and '.join(material.keys)}", f"{len(material.views):,} times"])
     if len(material.views) == 1:
         (view,) = material.views
         total = view.frames["overall"]["n"].head(1).to_list()
@@ -90,7 +90,9 @@ def _characteristics(views: Sequence[View], material: Material) -> Table:
 def _caption(views: Sequence[View], material: Material) -> str:
     named = [view.title for view in views if view.title]
     if not named or len(views) == len(material.views):
-        return "Characteristics of every group" + (" (the same in all by-keys)" if len(views) > 1 else "")
+        return "Characteristics of every group" + (
+            f" (the same for every {' and '.join(material.keys)})" if len(views) > 1 else ""
+        )
     more = f" and {len(named) - 3:,} more with the same counts" if len(named) > 3 else ""
     return f"Characteristics of every group: {'; '.join(named[:3])}{more}"
 
