@@ -13,6 +13,7 @@ from fmfair.atomic import PathLike, whole_file
 from fmfair.columns import PAIRS
 from fmfair.digest import digest, digest_of_pairs
 from fmfair.errors import FmfairError, near
+from fmfair.plot import Plot
 from fmfair.render import Digest, to_text
 from fmfair.result import Result
 
@@ -133,6 +134,15 @@ class Report(Result):
         text = html_of(self._frames(), self.notes, self.metadata, plan_of(plan))
         with whole_file(path) as file:
             file.write_text(text, encoding="utf-8", newline="\n")
+
+    @property
+    def plot(self) -> Plot:
+        """The figures: `report.plot.forest()` and others, each an Altair chart.
+
+        Raises:
+            FmfairError: The packages that figures need are not installed.
+        """
+        return Plot(self._frames(), self.metadata)
 
     def _digest(self) -> Digest:
         return digest(self._frames(), self.notes, self.metadata)

@@ -1,0 +1,154 @@
+"""Where everything in a forest plot stands, in pixels: in columns, or on a phone one below the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fmfair.figures.text import LINE, axis_lines, interval, name_of, short_name, width_of, wrapped
+from fmfair.figures.theme import Area, Look
+
+Row = Mapping[str, Any]
+# Pixels between rows, above the name of an attribute, and for the strip of a group on a phone.
+_GAP, _HEADING, _STRIP = 10, 10, 16
+_EDGE = 8
+_COUNT, _POSITIVES = 58, 72
+_NAMES_SHARE = 0.27
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where everything stands.
+
+    Attributes:
+        area: The plot and its margins.
+        rows: The rows with their positions: `y`, and from `top` to `end` what the band of all rows crosses.
+        texts: The texts with their positions from the left end of the plot, `side` and `tone`.
+        grid: Whether lines of the scale may cross the whole plot.
+    """
+
+    area: Area
+    rows: Sequence[Row]
+    texts: Sequence[Row]
+    grid: bool
+
+
+def value_text(row: Row, metric: str) -> str:
+    """The value with its interval, or what is said in its place."""
+    return row["said"] or interval(row["value"], row["ci_low"], row["ci_high"], metric)
+
+
+def layout_of(rows: Sequence[Row], metric: str, look: Look) -> Layout:
+    """The layout at this width."""
+    return _narrow(rows, metric, look) if look.narrow else _wide(rows, metric, look)
+
+
+def _text(text: str, x: float, y: float, side: str = "left", tone: str = "plain") -> dict[str, Any]:
+    return {"text": text, "x": x, "y": y, "side": side, "tone": tone}
+
+
+def _lines(lines: Sequence[str], x: float, top: float, tone: str = "plain", side: str = "left") -> list[dict[str, Any]]:
+    return [_text(line, x, top + LINE * (k + 0.5), side, tone) for k, line in enumerate(lines)]
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The columns of the wide layout: right ends of the counts, from the left end of the plot."""
+
+    names: float
+    left: float
+    right: float
+    counts: Mapping[str, float]
+    value: float
+    heading: str
+
+
+def _columns(rows: Sequence[Row], metric: str, look: Look) -> _Columns:
+    widest = max(width_of(name_of(row["group"])) for row in rows) + 2 * _EDGE
+    names = min(max(widest, 70), look.width * _NAMES_SHARE)
+    ends = {"n": names + _COUNT}
+    if any(row["n_pos"] is not None for row in rows):
+        ends["positives"] = names + _COUNT + _POSITIVES
+    left = max(ends.values()) + 22
+    values = [value_text(row, metric) for row in rows if not row["said"]]
+    sure = any(row["ci_low"] is not None for row in rows)
+    heading = f"{short_name(metric)} ({look.interval})" if sure else short_name(metric)
+    if width_of(heading) > look.width * 0.25:
+        heading = f"value ({look.interval})" if sure else "value"
+    right = max(width_of(text) for text in [heading, *values]) + 22
+    x = {name: end - left for name, end in ends.items()}
+    return _Columns(names, left, right, x, look.width - left - _EDGE, heading)
+
+
+def _wide(rows: Sequence[Row], metric: str, look: Look) -> Layout:
+    """Columns beside each other: name, n, positives, plot, value."""
+    columns = _columns(rows, metric, look)
+    edge = _EDGE - columns.left
+    texts = [_text(name, x, LINE / 2, "right", "muted") for name, x in columns.counts.items()]
+    texts.append(_text(columns.heading, columns.value, LINE / 2, "right", "muted"))
+    placed, top = [], float(LINE + _GAP)
+    for row, heading in _with_headings(rows):
+        if heading:
+            lines = wrapped(heading, look.width - 3 * _EDGE)
+            texts += _lines(lines, edge, top + _HEADING, "strong")
+            top += _HEADING + LINE * len(lines) + 4
+        lines = wrapped(name_of(row["group"]), columns.names - 2 * _EDGE)
+        value = wrapped(value_text(row, metric), columns.value - _EDGE)
+        height = LINE * max(len(lines), len(value))
+        y = top + height / 2
+        texts += _lines(lines, edge + (_EDGE if row["attribute"] else 0), top)
+        counts = {"n": row["n"], "positives": row["n_pos"]}
+        texts += [_text(f"{counts[c]:,}", x, y, "right") for c, x in columns.counts.items() if counts[c] is not None]
+        start = y - LINE * len(value) / 2
+        texts += _lines(value, columns.value, start, "muted" if row["said"] else "plain", "right")
+        placed.append({**row, "y": y})
+        top += height + _GAP
+    width = look.width - columns.left - columns.right
+    area = Area(width, top, columns.left, columns.right, 6, _below(metric, width))
+    return Layout(area, [{**row, "top": 0, "end": top} for row in placed], texts, grid=True)
+
+
+def _narrow(rows: Sequence[Row], metric: str, look: Look) -> Layout:
+    """One below the other: the name, counts and value, and a strip of the plot over the whole width."""
+    width = look.width - 24.0
+    placed: list[Row] = []
+    texts: list[dict[str, Any]] = []
+    top = 0.0
+    for row, heading in _with_headings(rows):
+        if heading:
+            lines = wrapped(heading, width)
+            texts += _lines(lines, 0, top + _HEADING, "strong")
+            top += _HEADING + LINE * len(lines) + 4
+        lines = wrapped(name_of(row["group"]), width)
+        texts += _lines(lines, 0, top)
+        top += LINE * len(lines)
+        counts, value = _counts(row), value_text(row, metric)
+        texts.append(_text(counts, 0, top + LINE / 2, tone="muted"))
+        if width_of(counts) + width_of(value) > width - _EDGE:
+            top += LINE
+        parts = wrapped(value, width)
+        texts += _lines(parts, width, top, "muted" if row["said"] else "plain", "right")
+        top += LINE * len(parts)
+        strip = _STRIP if row["kind"] == "point" else 0
+        placed.append({**row, "y": top + strip / 2 + 1, "top": top + 1, "end": top + strip + 1})
+        top += strip + _GAP
+    return Layout(Area(width, top, 12, 12, 6, _below(metric, width)), placed, texts, grid=False)
+
+
+def _counts(row: Row) -> str:
+    rows = [] if row["n"] is None else [f"n {row['n']:,}"]
+    return ", ".join(rows if row["n_pos"] is None else [*rows, f"{row['n_pos']:,} positive"])
+
+
+def _with_headings(rows: Sequence[Row]) -> list[tuple[Row, str]]:
+    """Each row with the name of its attribute where that begins."""
+    before = ["", *(row["attribute"] for row in rows)]
+    return [
+        (row, name_of(row["attribute"]) if row["attribute"] != last else "")
+        for row, last in zip(rows, before, strict=False)
+    ]
+
+
+def _below(metric: str, width: float) -> float:
+    return 26 + LINE * len(axis_lines(metric, width)) + 8

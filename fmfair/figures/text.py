@@ -1,0 +1,153 @@
+"""Texts in figures: names broken into lines that fit, and numbers with the digits that they bear."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+
+from fmfair.errors import FmfairError
+from fmfair.metrics.metric import Metric
+from fmfair.metrics.registry import REGISTRY, requested
+from fmfair.render import visible
+
+# The size of all texts but the title, and the height of their lines.
+SIZE = 12
+LINE = 15
+# Widths of letters, as shares of their size, in the widest of the usual fonts.
+_SLIM, _USUAL, _BROAD, _SQUARE = 0.32, 0.58, 0.74, 1.0
+UNITS = {
+    "n": "rows",
+    "n_pos": "positives",
+    "n_neg": "negatives",
+    "n_pred_pos": "predicted positives",
+    "n_pred_neg": "predicted negatives",
+}
+_DIRECTIONS = {"higher": "higher is better →", "lower": "← lower is better", "none": "neither direction is better"}
+
+
+def width_of(text: str, size: float = SIZE) -> float:
+    """About how wide a text is, in pixels; rather too much than too little.
+
+    Examples:
+        >>> width_of("MMM") > width_of("nnn") > width_of("iii")
+        True
+    """
+    return size * sum(_letter(letter) for letter in text)
+
+
+def _letter(letter: str) -> float:
+    if unicodedata.east_asian_width(letter) in "WF":
+        return _SQUARE
+    if letter in "iljtfrI.,;:'|! ()[]":
+        return _SLIM
+    return _BROAD if letter.isupper() or letter in "mwMW%@&" else _USUAL
+
+
+def wrapped(text: str, width: float, size: float = SIZE) -> list[str]:
+    """The text in lines that are no wider than so many pixels; nothing of it is lost but blanks at line ends.
+
+    Examples:
+        >>> wrapped("a name of several words", 80)
+        ['a name of', 'several words']
+        >>> "".join(wrapped("x" * 40, 80)) == "x" * 40
+        True
+    """
+    lines, line = [], ""
+    for word in text.split(" "):
+        longer = f"{line} {word}" if line else word
+        if line and width_of(longer, size) > width:
+            lines.append(line)
+            longer = word
+        *whole, line = _broken(longer, width, size)
+        lines += whole
+    return [*lines, line]
+
+
+def _broken(word: str, width: float, size: float) -> list[str]:
+    """A word in pieces that fit."""
+    pieces, piece = [], ""
+    for letter in word:
+        if piece and width_of(piece + letter, size) > width:
+            pieces.append(piece)
+            piece = ""
+        piece += letter
+    return [*pieces, piece]
+
+
+def name_of(group: str | None) -> str:
+    """The name of a group on one line, with what does not print as escapes."""
+    return "(missing)" if group is None else visible(group)
+
+
+def metric_of(name: str) -> Metric | None:
+    """The metric of that name, with its parameters."""
+    try:
+        return requested([name], tuple(REGISTRY.values()))[0]
+    except FmfairError:
+        return None
+
+
+def short_name(name: str) -> str:
+    """What a metric is called in titles: `AUC`, `sensitivity`.
+
+    Examples:
+        >>> short_name("auc"), short_name("tpr"), short_name("tpr_at_fpr(0.2)")
+        ('AUC', 'sensitivity', 'sensitivity at FPR 0.2')
+    """
+    metric = metric_of(name)
+    return visible(name) if metric is None else metric.title.partition(" (")[0]
+
+
+def axis_lines(name: str, width: float) -> list[str]:
+    """What stands at the axis of a metric, in lines: its name, its range, and which direction is better.
+
+    Examples:
+        >>> axis_lines("tpr", 400)
+        ['sensitivity (TPR, recall), from 0 to 1', 'higher is better →']
+    """
+    metric = metric_of(name)
+    if metric is None:
+        return wrapped(visible(name), width)
+    span = f", from {metric.low:.3g} to {metric.high:.3g}" if None not in (metric.low, metric.high) else ""
+    return [*wrapped(f"{metric.title}{span}", width), _DIRECTIONS[metric.direction]]
+
+
+def number(value: float, name: str = "") -> str:
+    """A value of a metric: rates with three decimals, counts as they are, larger numbers with four digits.
+
+    Examples:
+        >>> number(0.8567, "auc"), number(17.0, "tp"), number(123.456, "lr_positive")
+        ('0.857', '17', '123.5')
+    """
+    metric = metric_of(name) if name else None
+    if metric is not None and metric.family == "count":
+        return f"{value:,.6g}"
+    return f"{value:.3f}" if abs(value) < 10 else f"{value:.4g}"
+
+
+def interval(value: float, low: float | None, high: float | None, name: str = "") -> str:
+    """A value with its interval: `0.857 (0.821 to 0.889)`.
+
+    Examples:
+        >>> interval(0.8567, 0.821, 0.8887), interval(0.5, None, None)
+        ('0.857 (0.821 to 0.889)', '0.500')
+    """
+    shown = number(value, name)
+    return shown if low is None or high is None else f"{shown} ({number(low, name)} to {number(high, name)})"
+
+
+def first_few(parts: Sequence[str], most: int = 12, more: Callable[[int], str] = "and {} more".format) -> str:
+    """The first parts as a sentence, and how many there are beyond."""
+    left = len(parts) - most
+    return "; ".join([*parts[:most], more(left)] if left > 0 else parts)
+
+
+def names_in(names: Iterable[str]) -> str:
+    """Names as a list in prose.
+
+    Examples:
+        >>> names_in(["sex", "age", "site"])
+        'sex, age and site'
+    """
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
