@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from command_line import DATA
 from small_tables import T
 
 import fmfair
@@ -232,3 +233,24 @@ def test_what_is_undefined_is_null_and_the_rest_is_there(engine: str) -> None:
     assert alone["value"].null_count() == 0
     assert alone["ci_low"].null_count() == 2
     assert set(alone["ci_note"]) == {"one patient only"}
+
+
+@BOTH
+def test_the_published_prostate_cancers_by_race(engine: str) -> None:
+    """Recurrence by PSA of 313 men, as R's pROC has it, to the printed digits."""
+    columns: dict[str, Any] = {"y_true": "Recurrence", "y_score": "PreopPSA", "attributes": "AA", "by": []}
+    report = fmfair.evaluate(
+        DATA / "blood_storage.csv",
+        **columns,
+        score_type="rank",
+        missing_scores="drop",
+        metrics="auc",
+        auc_interval="wald",
+        engine=engine,
+    )
+
+    numbers = ["value", "ci_low", "ci_high"]
+    assert [round(x, 6) for x in report.overall.select(numbers).row(0)] == [0.725980, 0.655660, 0.796300]
+    assert [round(x, 6) for x in report.groups.select(numbers).row(1)] == [0.590056, 0.426346, 0.753767]
+    assert round(report.groups["value"][0], 6) == 0.747086
+    assert [round(p, 6) for p in (report.pairs["p_value"][0], report.gaps["p_value"][0])] == [0.095078] * 2
