@@ -48,6 +48,7 @@ class Plan:
         title: Of the report.
         intended_use: What the model is for, in whose hands.
         unit: What one row is, in the singular: `image`, `examination`.
+        data: The data set, its version, and when it was collected.
         population: For whom it is meant, and whom the evaluated rows come from.
         reference_standard: How the truth was found, by whom.
         thresholds: Where the thresholds come from.
@@ -65,6 +66,7 @@ class Plan:
     title: str = ""
     intended_use: str = ""
     unit: str = ""
+    data: str = ""
     population: str = ""
     reference_standard: str = ""
     thresholds: str = ""

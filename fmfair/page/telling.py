@@ -1,4 +1,4 @@
-"""From the frames to the sentences: what is said of gaps, of the values on all rows, and of groups that are too small."""
+"""From the frames to the sentences: what is said of gaps, of values on all rows, and of groups that are too small."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def rows_word(material: Material) -> str:
 
 def told_metrics(material: Material) -> list[str]:
     """The metric that the first page speaks of, and the other side of the error where it is one of two."""
-    other = COMPANIONS.get(material.headline)
+    other = COMPANIONS.get(material.headline, "")
     return [material.headline, *([other] if other in material.metrics else [])]
 
 
@@ -57,11 +57,10 @@ def gap_of(view: View, material: Material, attribute: str, metric: str) -> Gap |
     row = gap_row(view, attribute, metric)
     if row is None or row["value"] is None:
         return None
-    ends = [_group(view, attribute, metric, row[name]) for name in ("worst_group", "best_group")]
-    worst, best = ends
+    worst, best = (_group(view, attribute, metric, row[name]) for name in ("worst_group", "best_group"))
     if worst is None or best is None:
         return None
-    denominator = _denominator(metric, ends)
+    denominator = _denominator(metric, (worst, best))
     limits = None if row.get("ci_low") is None else (row["ci_low"], row["ci_high"])
     return Gap(
         metric=metric,
@@ -106,19 +105,16 @@ def overall_row(view: View, metric: str) -> dict[str, Any] | None:
     return next(found.head(1).iter_rows(named=True), None)
 
 
-def thousand(row: Mapping[str, dict[str, Any] | None], prevalence: float | None, rows: str) -> str | None:
+def thousand(row: Mapping[str, Mapping[str, Any] | None], prevalence: float | None, rows: str) -> str | None:
     """What sensitivity and specificity mean for 1,000 rows; None where one is unknown or hardly anything carries it.
 
     Args:
-        row: The rows of `tpr` and `tnr` of a group.
+        row: The rows of `tpr` and `tnr`, by name.
         prevalence: The share of positives to state.
         rows: What a row is.
     """
-    both = [row.get(name) for name in ("tpr", "tnr")]
-    if not prevalence or any(one is None or one["value"] is None for one in both):
-        return None
-    known = [one for one in both if one is not None and (one["denominator"] or 0) >= COUNTS_ONLY]
-    if len(known) < 2:
+    known = [one for name in ("tpr", "tnr") if (one := row.get(name)) is not None and one["value"] is not None]
+    if not prevalence or len(known) < 2 or any((one["denominator"] or 0) < COUNTS_ONLY for one in known):
         return None
     first, second = ((one["value"], one.get("ci_low"), one.get("ci_high")) for one in known)
     return wording.of_a_thousand(prevalence, first, second, rows)
@@ -130,16 +126,30 @@ def prevalence_of(view: View) -> float | None:
     return None if row is None or not row["n"] or row["n_pos"] is None else row["n_pos"] / row["n"]
 
 
-def groups_with_few(views: Sequence[View], attributes: Sequence[str], metric: str) -> dict[tuple[str, str], int]:
-    """The groups of which fewer than 20 rows carry a metric somewhere, each with the smallest such count."""
+def carried_counts(
+    views: Sequence[View], attributes: Sequence[str], metric: str
+) -> dict[tuple[int, str, str], int | None]:
+    """How many rows carry a metric in every group, by the position of the by-key, the attribute and the group.
+
+    Of a metric of both classes that is the rarer one; None where it is hidden.
+    """
     known = metric_of(metric)
     count = pl.col("denominator") if known is None else carrier(known)
+    wanted = (pl.col("metric") == metric) & pl.col("attribute").is_in(list(attributes))
+    found = {}
+    for position, view in enumerate(views):
+        rows = view.main["groups"].filter(wanted).select("attribute", "group", carried=count)
+        found.update({(position, attribute, group): carried for attribute, group, carried in rows.iter_rows()})
+    return found
+
+
+def groups_with_few(views: Sequence[View], attributes: Sequence[str], metric: str) -> dict[tuple[str, str], int]:
+    """The groups of which fewer than 20 rows carry a metric somewhere, each with the smallest such count."""
     found: dict[tuple[str, str], int] = {}
-    for view in views:
-        rows = view.main["groups"].filter(pl.col("metric") == metric, pl.col("attribute").is_in(list(attributes)))
-        for attribute, group, carried in rows.select("attribute", "group", carried=count).iter_rows():
-            if carried is not None and carried < SMALL:
-                found[attribute, group] = min(carried, found.get((attribute, group), carried))
+    for (_, *who), carried in carried_counts(views, attributes, metric).items():
+        if carried is not None and carried < SMALL:
+            attribute, group = who
+            found[attribute, group] = min(carried, found.get((attribute, group), carried))
     return found
 
 
@@ -165,21 +175,22 @@ def _group(view: View, attribute: str, metric: str, group: str | None) -> dict[s
     return None if row is None or row["value"] is None else row
 
 
-def _denominator(metric: str, groups: Sequence[dict[str, Any] | None]) -> str:
+def _denominator(metric: str, groups: Sequence[dict[str, Any]]) -> str:
     """What carries the values; of a ranking the class that is rarer in all groups."""
     known = metric_of(metric)
     if known is None:
         return "n"
     if known.denominator != "n_pos" or "denominator" in carrier(known).meta.root_names():
         return known.denominator
-    rarer = [row is not None and None not in (row["n"], row["n_pos"]) and 2 * row["n_pos"] > row["n"] for row in groups]
+    rarer = [None not in (row["n"], row["n_pos"]) and 2 * row["n_pos"] > row["n"] for row in groups]
     return "n_neg" if all(rarer) else "n_pos"
 
 
 def _count(row: Mapping[str, Any], denominator: str) -> int | None:
     if denominator == "n_neg" and row["n"] is not None and row["n_pos"] is not None:
         return int(row["n"]) - int(row["n_pos"])
-    return row["n_pos"] if denominator == "n_pos" else row["denominator"]
+    count: int | None = row["n_pos"] if denominator == "n_pos" else row["denominator"]
+    return count
 
 
 def _pair(view: View, attribute: str, metric: str, groups: tuple[str, str]) -> dict[str, Any] | None:
