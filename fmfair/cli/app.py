@@ -20,6 +20,7 @@ from fmfair.cli.options import (
     COUNT_OPTIONS,
     EPILOG,
     MERGE_EPILOG,
+    REPORT_EPILOG,
     with_options,
 )
 from fmfair.cli.wording import in_flags
@@ -140,6 +141,21 @@ def merge_tables(
     from fmfair.cli.count import merge
 
     raise typer.Exit(merge(tables, output_path, quiet=quiet))
+
+
+@app.command("report", epilog=REPORT_EPILOG)
+def write_report(
+    results: Annotated[str, typer.Argument(metavar="RESULTS", help="Folder that --output results/ wrote.")],
+    output_path: Annotated[
+        str | None, typer.Option("--output", metavar="PATH", help="The document to write; default report.html")
+    ] = None,
+    plan: Annotated[str | None, typer.Option("--plan", metavar="FILE", help="What you know of it (TOML)")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing.")] = False,
+) -> None:
+    """Writes stored results as one HTML document for people, which needs no network and no program but a browser."""
+    from fmfair.cli.page import report
+
+    raise typer.Exit(report(results, output_path, plan, quiet=quiet))
 
 
 @app.command("metrics")

@@ -27,7 +27,7 @@ Given = Mapping[str, Any]
 
 # What can be asked of a report from counts; what else was asked is decided in the counts.
 OF_COUNTS = ("thresholds", "metrics", "min_group_size", "ci", "auc_interval", "reference", "margins")
-OF_OUTPUT = ("predictions", "table_option", "output_path", "form", "quiet", "fail_if", "task")
+OF_OUTPUT = ("predictions", "table_option", "output_path", "html_path", "plan", "form", "quiet", "fail_if", "task")
 UNPROTECTED = (
     "small counts are not suppressed: fine bins of small groups single people out, so share the table only where the "
     "rows themselves may be shared, or count with suppress_below="

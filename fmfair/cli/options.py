@@ -93,6 +93,8 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType({
     ),
     "Output": (
         Option("output_path", "--output", "PATH", "Write report.json (everything), groups.csv, or results/ (Parquet)"),
+        Option("html_path", "--html", "PATH", "Write the report as one document for people: report.html"),
+        Option("plan", "--plan", "FILE", "What you know of it, for the document (TOML): intended_use, population, ..."),
         Option("form", "--format", "table|pairs|json|csv", "Print tables (default), pairs of groups, JSON, or groups"),
         Option("quiet", "--quiet", None, "Print no notes, no warnings and no progress", "switch"),
         Option("fail_if", "--fail-if", "CONDITION", 'Exit with status 1 where it holds: "tpr.gap>0.1"', "texts"),
@@ -183,6 +185,8 @@ fmfair score all.counts.parquet --metrics auc tpr
 
 fmfair score preds.csv --sensitive race --reference race=White --margin tpr=0.05 --format pairs
 
+fmfair score preds.csv --sensitive sex age --cluster patient_id --html report.html --plan plan.toml
+
 fmfair score preds.csv --sensitive sex --fail-if "tpr.gap>0.1" --fail-if "auc.worst\[sex]<0.8" --fail-if "auc-gap>0.05"
 """
 _PROSE = (
@@ -210,6 +214,20 @@ def _epilog(examples: str, prose: tuple[str, ...]) -> str:
 
 
 EPILOG = _epilog(_EXAMPLES, _PROSE)
+REPORT_EPILOG = _epilog(
+    """[bold]Examples[/bold]
+
+fmfair score predictions.parquet --sensitive sex age --output results/
+
+fmfair report results/ --plan plan.toml --output report.html
+""",
+    (
+        """The document is made from the stored results alone, so that the same results give the same document. The plan
+        is a TOML file with what fmfair cannot know: title, intended_use, population, reference_standard, thresholds,
+        groups, criteria and others; what is missing reads "not stated".""",
+        _STATUS,
+    ),
+)
 COUNT_EPILOG = _epilog(
     """[bold]Examples[/bold]
 

@@ -40,9 +40,7 @@ def destination(output: str | None, inputs: Sequence[str | None]) -> Callable[[R
     if not output.strip():
         raise FmfairError("--output is empty; name a file that ends in .json or .csv, or a folder")
     path = Path(output).expanduser()
-    for table in inputs:
-        if table is not None and path.resolve() == Path(table).expanduser().resolve():
-            raise FmfairError(f"--output {output} would replace the table that is read; name another path")
+    refuse_inputs(output, inputs)
     ending, is_folder = path.suffix.lower(), output.endswith(("/", os.sep))
     if ending == ".parquet" and not is_folder:
         raise FmfairError(
@@ -59,6 +57,13 @@ def destination(output: str | None, inputs: Sequence[str | None]) -> Callable[[R
         f"--output {output}: cannot tell the format by {ending!r}; end it in .json (the whole report) or .csv (the "
         "groups), or name a folder such as results/ (every table as Parquet)"
     )
+
+
+def refuse_inputs(path: str, inputs: Sequence[str | None], flag: str = "--output") -> None:
+    """Refuses a path that is one of the files that are read."""
+    for read in inputs:
+        if read is not None and Path(path).expanduser().resolve() == Path(read).expanduser().resolve():
+            raise FmfairError(f"{flag} {path} would replace the table that is read; name another path")
 
 
 def formatted(report: Report | Comparison, form: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from fmfair import readers
-from fmfair.cli import fail_if, output
+from fmfair.cli import fail_if, output, page
 from fmfair.cli.arguments import choose_task, find_roles, plain_arguments, refuse_other_task, typed_arguments
 from fmfair.cli.count import report_of
 from fmfair.cli.tables import complete_rows, mask_paths, predictions, table_path
@@ -41,12 +41,14 @@ def score(given: Given, flags: Mapping[str, str]) -> int:
     conditions = [fail_if.parse(text) for text in given["fail_if"] or []]
     form = given["form"] or "table"
     output.check_format(form, output.REPORT_FORMATS)
-    write = output.destination(given["output_path"], [table_path(given), given["metadata"]])
+    read = [table_path(given), given["metadata"]]
+    writes = [output.destination(given["output_path"], read), page.document(given["html_path"], given["plan"], read)]
     report = evaluated(given, flags)
     verdicts = [fail_if.check(condition, report) for condition in conditions]
     text = f"{report.to_text(form)}\n" if form == "pairs" else output.formatted(report, form)
-    if write is not None:
-        write(report)
+    for write in writes:
+        if write is not None:
+            write(report)
     output.say(text, sys.stdout)
     if not given["quiet"]:
         for note in report.notes:
