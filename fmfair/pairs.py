@@ -75,7 +75,8 @@ def _paired(rows: pl.DataFrame, references: Mapping[int, str]) -> tuple[NDArray[
     ranked = ranked.select("row", *PLACE, "place", (pl.col("at") == pl.col("place")).alias("reference"))
     few = pl.len().over(PLACE) <= MOST_GROUPS
     ranked = ranked.with_columns(few.alias("few"))
-    pairs = ranked.join(ranked, on=PLACE, how="inner", nulls_equal=True, maintain_order="left_right", suffix="_other")
+    others = ranked.filter(pl.col("few") | pl.col("reference"))  # of very many groups all pairs would fill the memory
+    pairs = ranked.join(others, on=PLACE, how="inner", nulls_equal=True, maintain_order="left_right", suffix="_other")
     wanted = pl.col("reference_other") | (
         pl.col("few") & ~pl.col("reference") & (pl.col("place") < pl.col("place_other"))
     )

@@ -82,7 +82,8 @@ def test_identical_models_do_not_differ() -> None:
     closed = found.differences.filter(pl.col("ci_method").is_not_null())
     assert closed["metric"].n_unique() == 10  # rates, whose limits do not come from the differences
     assert set(closed["p_value"]) == {1.0}
-    assert ((closed["ci_low"] < 0) & (closed["ci_high"] > 0)).all()
+    assert ((closed["ci_low"] <= 0) & (closed["ci_high"] >= 0)).all()
+    assert (closed["ci_low"] < closed["ci_high"]).all()
     auc = found.differences.filter(pl.col("metric") == "auc")
     assert auc.select("ci_low", "ci_high", "p_value").unique().rows() == [(None, None, 1.0)]
     assert auc["note"].unique().to_list() == ["too few rows or patients, or none whose difference varies"]

@@ -117,3 +117,13 @@ def test_many_families_and_a_large_one() -> None:
     one = family == 2000
     alone = gap_interval(value[one], (value - half)[one], (value + half)[one], np.zeros(500, dtype=int))
     assert (float(alone.low[0]), float(alone.high[0])) == (found.low[-1], found.high[-1])
+
+
+def test_very_many_groups_are_compared_part_by_part() -> None:
+    rng = np.random.default_rng(4)
+    value = rng.random(700)
+    low, high = value - rng.random(700) / 5, value + rng.random(700) / 5
+    found = gap_interval(value, low, high, np.zeros(700, dtype=int), np.inf)
+    ends = np.stack(mover_difference(value[:, None], low[:, None], high[:, None], value, low, high))
+    ends[:, np.arange(700), np.arange(700)] = -np.inf
+    assert (found.low[0], found.high[0]) == (max(ends[0].max(), 0.0), ends[1].max())

@@ -57,7 +57,8 @@ def differences(
     tested = _tested(pairs, PairSpread(*(values[pair, group] for values in spread)), level, dependence, replicates)
     metric = pairs.metric
     widest = np.inf if metric.low is None or metric.high is None else metric.high - metric.low
-    known = ~np.isnan(a - b) & ~np.isnan(tested.low)
+    # Limits without width are those of models that agree on every row: no certainty.
+    known = ~np.isnan(a - b) & (tested.low < tested.high)
     low, high = (np.where(known, np.clip(limit, -widest, widest), np.nan) for limit in (tested.low, tested.high))
     p = np.where(np.isnan(a - b), np.nan, tested.p)
     return pl.DataFrame(

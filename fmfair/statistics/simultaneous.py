@@ -97,11 +97,14 @@ def gap_interval(
         k = rows.shape[1]
         itself = np.arange(k)  # a group makes no pair with itself
         for part in chunks(np.arange(len(families) if k > 1 else 0), k * k):
-            t1, l1, u1 = values[:, rows[part], None]
             t2, l2, u2 = values[:, rows[part]][:, :, None, :]
-            pairs = np.stack(mover_difference(t1, l1, u1, t2, l2, u2))
-            pairs[:, :, itself, itself] = -np.inf
-            result[:, families[part]] = pairs.max(axis=(2, 3))
+            widest = np.full((2, len(part)), -np.inf)
+            for some in chunks(itself, k * len(part)):
+                t1, l1, u1 = values[:, rows[part][:, some], None]
+                pairs = np.stack(mover_difference(t1, l1, u1, t2, l2, u2))
+                pairs[:, :, np.arange(len(some)), some] = -np.inf
+                widest = np.maximum(widest, pairs.max(axis=(2, 3)))
+            result[:, families[part]] = widest
     with np.errstate(invalid="ignore"):
         return Interval(np.maximum(result[0], 0.0), np.minimum(result[1], cap))
 
