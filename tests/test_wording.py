@@ -102,6 +102,27 @@ SITUATIONS = {
             "out."
         ),
     ),
+    "several results, shown": (
+        gap_wording.shown_in("tpr", [("label a", VIEW), ("label b", replace(VIEW, value=0.3, limits=(0.21, 0.38)))]),
+        (
+            "A difference in sensitivity was shown for label a (AP lower than PA by 22 percentage points, 95% interval 8 "
+            "to 34) and label b (AP lower than PA by 30 percentage points, 95% interval 21 to 38)."
+        ),
+    ),
+    "several results, not shown": (
+        gap_wording.not_shown_in("tpr", [("label a", SEX), ("label b", replace(SEX, limits=(0.0, 0.041)))]),
+        (
+            "No difference in sensitivity was shown for label a and label b; differences up to 17 and 4.1 percentage "
+            "points (95% intervals) cannot be ruled out."
+        ),
+    ),
+    "many results, not shown": (
+        gap_wording.not_shown_in("tpr", [(f"model {k}", SEX) for k in range(20)]),
+        (
+            "No difference in sensitivity was shown for model 0, model 1, model 2, model 3, model 4 and 15 more; "
+            "differences of these up to 17, 17, 17, 17 and 17 percentage points (95% intervals) cannot be ruled out."
+        ),
+    ),
     "no interval": (
         gap_wording.gap(replace(VIEW, limits=None)),
         (

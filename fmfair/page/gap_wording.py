@@ -6,6 +6,7 @@ possible, and never that there is none.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fmfair.page.numerals import (
@@ -22,6 +23,9 @@ from fmfair.page.numerals import (
     unit,
 )
 from fmfair.render import visible
+
+# Of several results, those that a sentence names.
+MAX_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -85,15 +89,21 @@ def gap(of: Gap) -> str:
         return several_groups(of, of.limits)
     if of.shown:
         return f"{difference_shown(of, of.limits)}{_beside_margin(of, of.limits)}"
-    if of.signed and of.margin is not None and of.signed[0] < -of.margin and of.signed[1] > of.margin:
+    if of.signed and is_open(of):
         return cannot_tell(of, of.signed)
     return f"{no_difference_shown(of)} {still_possible(of, of.limits[1])}"
 
 
+def is_open(of: Gap) -> bool:
+    """Whether the interval reaches beyond the margin in favour of either of two groups."""
+    if of.n_groups > 2 or of.shown or of.margin is None or of.signed is None:
+        return False
+    return of.signed[0] < -of.margin and of.signed[1] > of.margin
+
+
 def difference_shown(of: Gap, limits: tuple[float, float]) -> str:
     """The interval of the difference between two groups leaves out 0."""
-    word = "lower" if of.worst[1] < of.best[1] else "higher"
-    text = f"{spoken(of.metric)} was {word} in {_group(of, of.worst)} than in {_group(of, of.best)} by {_amount(of)}"
+    text = f"{spoken(of.metric)} was {_lower_or_higher(of)} in {_group(of, of.worst)} than in {_group(of, of.best)} by {_amount(of)}"
     return f"{as_sentence(text)} ({_within(of, limits)})."
 
 
@@ -152,6 +162,41 @@ def without_interval(of: Gap) -> str:
     return f"{as_sentence(text)}; without an interval this cannot be told from chance."
 
 
+def shown_in(metric: str, where: Sequence[tuple[str, Gap]]) -> str:
+    """Several results in which a difference is shown.
+
+    Args:
+        metric: The metric.
+        where: The name of each result and its gap.
+    """
+    told = []
+    for name, of in where[:MAX_NAMED]:
+        low, high = _figures(of, *(of.limits or (of.value, of.value)))
+        ends = f"{visible(of.worst[0])} {_lower_or_higher(of)} than {visible(of.best[0])} by {_amount(of)}"
+        told.append(f"{visible(name)} ({ends}, {level_text(of.level)} {low} to {high})")
+    more = [f"{len(where) - MAX_NAMED:,} more"] if len(where) > MAX_NAMED else []
+    return f"A difference in {spoken(metric)} was shown for {joined([*told, *more])}."
+
+
+def not_shown_in(metric: str, where: Sequence[tuple[str, Gap]]) -> str:
+    """Several results in none of which a difference is shown, with what each leaves possible.
+
+    Args:
+        metric: The metric.
+        where: The name of each result and its gap.
+    """
+    named = where[:MAX_NAMED]
+    more = [f"{len(where) - MAX_NAMED:,} more"] if len(where) > MAX_NAMED else []
+    who = joined([*(visible(name) for name, _ in named), *more])
+    text = f"No difference in {spoken(metric)} was shown for {who}"
+    if any(of.limits is None for _, of in named):
+        return f"{text}; without intervals none can be ruled out."
+    most = joined([_figures(of, of.limits[1])[0] for _, of in named if of.limits is not None])
+    level = f"{level_text(named[0][1].level)}{'s' if len(named) > 1 else ''}"
+    first = "of these " if more else ""
+    return f"{text}; differences {first}up to {most}{unit(metric)} ({level}) cannot be ruled out."
+
+
 def not_compared(metric: str, reason: str | None) -> str:
     """There is no gap.
 
@@ -168,6 +213,10 @@ def _group(of: Gap, group: tuple[str, float]) -> str:
     if count is not None and count < COUNTS_ONLY:
         return f"{visible(group[0])} ({carried_by(count, of.denominator, of.rows)}: counts only)"
     return f"{visible(group[0])} ({_figures(of, group[1])[0]}{sign(of.metric)})"
+
+
+def _lower_or_higher(of: Gap) -> str:
+    return "lower" if of.worst[1] < of.best[1] else "higher"
 
 
 def _figures(of: Gap, *numbers: float) -> list[str]:

@@ -51,6 +51,16 @@ def as_sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def joined(texts: Sequence[str]) -> str:
+    """Texts as a list in a sentence.
+
+    Examples:
+        >>> joined(["a"]), joined(["a", "b"]), joined(["a", "b", "c"])
+        ('a', 'a and b', 'a, b and c')
+    """
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+
+
 def in_percent(metric: str) -> bool:
     """Whether the values of a metric are shares of samples, which are told in per cent."""
     known = metric_of(metric)

@@ -67,8 +67,8 @@ def gap_of(view: View, material: Material, attribute: str, metric: str) -> Gap |
         value=row["value"],
         limits=limits,
         level=material.level,
-        worst=(worst["group"], worst["value"]),
-        best=(best["group"], best["value"]),
+        worst=(named(attribute, worst["group"]), worst["value"]),
+        best=(named(attribute, best["group"]), best["value"]),
         n_groups=row["n_groups"],
         counts=(_count(worst, denominator), _count(best, denominator)),
         denominator=denominator,
@@ -78,6 +78,17 @@ def gap_of(view: View, material: Material, attribute: str, metric: str) -> Gap |
         p=row.get("p_value"),
         signed=_signed(view, attribute, metric, (worst["group"], best["group"])),
     )
+
+
+def named(attribute: str, group: str) -> str:
+    """A group as a sentence names it: with its attribute where the name alone says little.
+
+    Examples:
+        >>> named("sex", "F"), named("age", ">=60"), named("AA", "1"), named("smoker", "True")
+        ('F', 'age >=60', 'AA 1', 'smoker True')
+    """
+    says_little = group in ("True", "False") or not any(character.isalpha() for character in group)
+    return f"{attribute} {group}".strip() if says_little else group
 
 
 def gap_sentence(view: View, material: Material, attribute: str, metric: str) -> str:
@@ -95,7 +106,8 @@ def pair_is_shown(view: View, material: Material, attribute: str, gap: Gap) -> b
         return False
     if gap.n_groups == 2:
         return True
-    pair = _pair(view, attribute, gap.metric, (gap.worst[0], gap.best[0]))
+    row = gap_row(view, attribute, gap.metric) or {}
+    pair = _pair(view, attribute, gap.metric, (row.get("worst_group", ""), row.get("best_group", "")))
     return pair is not None and pair["p_holm"] is not None and pair["p_holm"] < 1 - (material.level or 0.95)
 
 

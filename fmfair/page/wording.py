@@ -6,12 +6,14 @@ differences between groups are in `fmfair.page.gap_wording`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from fmfair.errors import plural
 from fmfair.page.numerals import (
     COUNTS_ONLY,
     FRACTIONS,
+    as_sentence,
     carried_by,
     figures,
     level_text,
@@ -20,6 +22,7 @@ from fmfair.page.numerals import (
     unit,
 )
 from fmfair.render import visible
+from fmfair.shown import metric_of
 
 _RULES: Mapping[str, str] = {
     "best_f1": "the best F1",
@@ -91,6 +94,54 @@ def value(metric: str, number: float, low: float | None, high: float | None, lev
         return f"{figures(metric, [number])[0]}{sign(metric)}"
     middle, lower, upper = figures(metric, [number, low, high], high - low)
     return f"{middle}{sign(metric)} ({level_text(level)} {lower} to {upper})"
+
+
+def over_all(metric: str, row: Mapping[str, Any], level: float | None, rows: str = "row") -> str:
+    """The value on all rows with its interval and what carries it.
+
+    Examples:
+        >>> row = {"value": 0.458, "ci_low": 0.392, "ci_high": 0.526, "n": 4376, "n_pos": 238, "denominator": 238}
+        >>> over_all("tpr", row, 0.95, "image")
+        'Over all images, sensitivity was 46% (95% interval 39 to 53; 238 positives).'
+    """
+    name = spoken(metric)
+    if row["value"] is None:
+        return f"Over all {rows}s, {name} is {undefined(row.get('note'))}."
+    known = metric_of(metric)
+    count = row["denominator"]
+    behind = "" if count is None else carried_by(count, known.denominator if known else "n", rows)
+    text = value(metric, row["value"], row.get("ci_low"), row.get("ci_high"), level)
+    if behind:
+        text = f"{text[:-1]}; {behind})" if text.endswith(")") else f"{text} ({behind})"
+    return f"Over all {rows}s, {name} was {text}."
+
+
+def over_by_keys(metric: str, values: Sequence[tuple[str, float | None]]) -> str:
+    """From which to which value a metric goes over several results, each named.
+
+    Examples:
+        >>> over_by_keys("auc", [("model A", 0.81), ("model B", 0.78), ("model C", None)])
+        'Over all rows, AUC went from 0.780 (model B) to 0.810 (model A) in 2 of 3 results.'
+    """
+    known = [(number, name) for name, number in values if number is not None]
+    name = spoken(metric)
+    if not known:
+        return f"Over all rows, {name} is not defined in any of {len(values):,} results."
+    ends = (min(known), max(known))
+    texts = figures(metric, [number for number, _ in ends])
+    low, high = (f"{t}{sign(metric)} ({visible(who)})" for t, (_, who) in zip(texts, ends, strict=True))
+    of = f"{len(known):,} of {len(values):,} results" if len(known) < len(values) else f"{len(values):,} results"
+    return f"Over all rows, {name} went from {low} to {high} in {of}."
+
+
+def not_compared_in(metric: str, count: int, of: int) -> str:
+    """How many of several results have no gap.
+
+    Examples:
+        >>> not_compared_in("auc", 2, 14)
+        'AUC was not compared in 2 of 14 results.'
+    """
+    return f"{as_sentence(spoken(metric))} was not compared in {count:,} of {of:,} results."
 
 
 def tuned(threshold: float | None, rule: str) -> str:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import polars as pl
 
 from fmfair.errors import plural
 from fmfair.page.material import Material
-from fmfair.page.numerals import as_sentence, spoken
+from fmfair.page.numerals import as_sentence, carried_by, joined, spoken
 from fmfair.page.section import Section
-from fmfair.page.telling import carried_counts, rows_word, told_metrics
+from fmfair.page.telling import carried_counts, few_of, rows_word, told_metrics
 from fmfair.page.wording import exploratory, tuned
 from fmfair.render import visible
 from fmfair.shown import metric_of
 
 # Words of notes that change how numbers must be read, the gravest first.
 _GRAVE = (
-    *("too narrow", "left out", "missing", "say nothing", "says nothing", "do not sum", "not probabilities"),
+    *("may be too narrow", "left out", "missing", "say nothing", "says nothing", "do not sum", "not probabilities"),
     *("hidden", "suppress", "in several groups", "paired by position", "bound", "count as empty", "compression noise"),
 )
 IMPRECISE = 100
@@ -32,8 +30,8 @@ _OWED = {
 
 STANDING = (
     (
-        "A difference is not its cause: groups may differ in severity, in case mix, or in how they came to be examined. "
-        "Where no difference is shown, there may still be one that so few could not show."
+        "A difference is not its cause: groups may differ in severity, in case mix, or in how they came to be "
+        "examined. Where no difference is shown, there may still be one that so few could not show."
     ),
     (
         "The labels may be less right in some groups than in others; a lower sensitivity can then be that of those who "
@@ -87,9 +85,9 @@ def standing(material: Material) -> list[str]:
     others = [spoken(name) for name, known in rates if not known.moves_with_prevalence]
     said = list(STANDING)
     if moving and material.task == "classification":
-        said.insert(1, f"Differences in {_joined(moving)} are also those of the share of positives in the groups.")
+        said.insert(1, f"Differences in {joined(moving)} are also those of the share of positives in the groups.")
     if others and material.task == "classification":
-        said.insert(1, f"{as_sentence(_joined(others))} change where the disease is milder or more severe.")
+        said.insert(1, f"{as_sentence(joined(others))} change where the disease is milder or more severe.")
     return said
 
 
@@ -124,9 +122,9 @@ def _imprecise(material: Material) -> list[str]:
     few = sum(count < IMPRECISE for count in counts)
     if not few:
         return []
-    who = f"{few:,} of {plural(len(counts), 'group')}" if len(counts) > 1 else "The only group"
-    what = f"fewer than {IMPRECISE} {rows_word(material)}s that carry {spoken(metric)}"
-    return [f"{who} {'has' if few == 1 else 'have'} {what}; such values are imprecise."]
+    who = f"{few:,} of {plural(len(counts), 'group')} {'has' if few == 1 else 'have'}"
+    least = carried_by(IMPRECISE, few_of(metric), rows_word(material))
+    return [f"{who} fewer than {least} behind {spoken(metric)}; such values are imprecise."]
 
 
 def _comparisons(material: Material) -> list[str]:
@@ -150,10 +148,6 @@ def _unstated(material: Material) -> list[str]:
 
 def _asked(material: Material) -> list[str]:
     return list(dict.fromkeys([*told_metrics(material), *material.metrics]))
-
-
-def _joined(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _in_full(note: str) -> str:
