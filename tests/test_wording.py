@@ -105,8 +105,8 @@ SITUATIONS = {
     "several results, shown": (
         gap_wording.shown_in("tpr", [("label a", VIEW), ("label b", replace(VIEW, value=0.3, limits=(0.21, 0.38)))]),
         (
-            "A difference in sensitivity was shown for label a (AP lower than PA by 22 percentage points, 95% interval 8 "
-            "to 34) and label b (AP lower than PA by 30 percentage points, 95% interval 21 to 38)."
+            "A difference in sensitivity was shown for label a (AP lower than PA by 22 percentage points, 95% interval "
+            "8 to 34) and label b (AP lower than PA by 30 percentage points, 95% interval 21 to 38)."
         ),
     ),
     "several results, not shown": (

@@ -16,6 +16,7 @@ from fmfair.page.numerals import (
     carriers,
     figures,
     in_percent,
+    joined,
     level_text,
     p_text,
     sign,
@@ -103,7 +104,8 @@ def is_open(of: Gap) -> bool:
 
 def difference_shown(of: Gap, limits: tuple[float, float]) -> str:
     """The interval of the difference between two groups leaves out 0."""
-    text = f"{spoken(of.metric)} was {_lower_or_higher(of)} in {_group(of, of.worst)} than in {_group(of, of.best)} by {_amount(of)}"
+    ends = f"{_lower_or_higher(of)} in {_group(of, of.worst)} than in {_group(of, of.best)}"
+    text = f"{spoken(of.metric)} was {ends} by {_amount(of)}"
     return f"{as_sentence(text)} ({_within(of, limits)})."
 
 
