@@ -62,9 +62,9 @@ def engine(path: Path, *, warm: bool, **options: Any) -> Callable[[], object]:
     from fmfair.groupings import Grouping, groupings
 
     def measured_only(*arguments: Any) -> Any:
-        _, samples, _, asked, _, measure, *_ = arguments
+        _, samples, _, asked, _, backend = arguments
         divided = [*groupings(samples.attributes, asked.intersections), Grouping()]
-        return measure(divided, [g.cells(samples) for g in divided])
+        return backend.measure(divided, [g.cells(samples) for g in divided])
 
     call = evaluate(path, warm=warm, **options)
 

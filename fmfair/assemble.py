@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from fmfair.columns import BOUNDS, CERTAINTY, GAPS, GROUPS, INTERVALS, MODEL_BASED, OVERALL, PAIRS
+from fmfair.columns import BOUNDS, CERTAINTY, CURVES, GAPS, GROUPS, INTERVALS, MODEL_BASED, OVERALL, PAIRS
+from fmfair.curves import MOST_CELLS, drawn, edges
 from fmfair.errors import FmfairError, listing, plural
 from fmfair.gaps import compare, reading_order
 from fmfair.groupings import Grouping, groupings
@@ -35,32 +37,46 @@ Resample = Callable[[Sequence[Grouping], Sequence[pl.DataFrame], pl.DataFrame], 
 Compare = Callable[[pl.DataFrame, pl.DataFrame, Sequence[Metric], int], pl.DataFrame]
 
 
-def build_frames(
-    samples: Cohort,
-    options: Options,
-    notes: Notes,
-    task: str,
-    measure: Measure,
-    compare: Compare = compare,
-    resample: Resample | None = None,
-    rows: RowCounter | None = None,
-) -> dict[str, pl.DataFrame]:
-    """The result frames as the report shows them: disaggregate, hide small numbers, then compare.
+# The scores of the cells of some groupings in bins: all groupings that are measured, the positions of those wanted -> a
+# table per wanted one, as `curves.score_curves` makes them.
+Curves = Callable[[Sequence[Grouping], Sequence[int]], Sequence[pl.DataFrame]]
 
-    `rows` is needed where small numbers are hidden.
+
+@dataclass(frozen=True)
+class Backend:
+    """What an engine does for a report.
+
+    Attributes:
+        measure: Measures groups.
+        compare: Compares them.
+        resample: Draws replicates, where they were asked for.
+        rows: Counts rows, where small numbers are hidden.
+        curves: Bins scores, where there are scores in [0, 1] and no weights.
     """
+
+    measure: Measure
+    compare: Compare = compare
+    resample: Resample | None = None
+    rows: RowCounter | None = None
+    curves: Curves | None = None
+
+
+def build_frames(
+    samples: Cohort, options: Options, notes: Notes, task: str, backend: Backend
+) -> dict[str, pl.DataFrame]:
+    """The result frames as the report shows them: disaggregate, hide small numbers, then compare."""
     divided = groupings(samples.attributes, options.intersections)
     scopes = [g.all_rows(samples.incomplete) for g in divided]
     wholes = list(dict.fromkeys([Grouping(), *scopes]))
     listed = [g.cells(samples) for g in [*divided, *wholes]]
-    long = measure([*divided, *wholes], listed)
+    long = backend.measure([*divided, *wholes], listed)
     sure = _uncertainty(samples, options)
     if sure is not None:
         long = sure.of_values(long)
-    if sure is not None and resample is not None:
-        sure, long = sure.of_replicates(long, resample([*divided, *wholes], listed, long))
-    if options.suppress_below is not None and rows is not None:
-        hidden = Suppression.of(long, samples, [*divided, *wholes], listed, rows, options)
+    if sure is not None and backend.resample is not None:
+        sure, long = sure.of_replicates(long, backend.resample([*divided, *wholes], listed, long))
+    if options.suppress_below is not None and backend.rows is not None:
+        hidden = Suppression.of(long, samples, [*divided, *wholes], listed, backend.rows, options)
         long = hidden.applied(long)
         hidden.note(notes)
     cells = pl.concat(
@@ -74,7 +90,7 @@ def build_frames(
         schema={"number": pl.UInt32, "grouping": pl.UInt32},
     )
     present = whole_of.join(undivided, on="grouping").drop("grouping").rename({"number": "grouping"})
-    gaps = compare(groups, present, options.metrics, 2 if options.conventions.empty_below_two_groups else 1)
+    gaps = backend.compare(groups, present, options.metrics, 2 if options.conventions.empty_below_two_groups else 1)
     pairs = None
     if sure is not None:
         if samples.clustered:
@@ -89,6 +105,10 @@ def build_frames(
         "attribute_parts": pl.Series([g.attribute_parts for g in divided], dtype=pl.List(pl.String)),
     }
     frames = {} if pairs is None else {"pairs": _public(pairs, samples, PAIRS, names)}
+    binned = None if options.suppress_below else _curves([*divided, *wholes], listed, cells, backend)
+    if binned is not None:
+        of_all = pl.Series([""])  # all rows come after the groupings that divide them
+        frames["curves"] = _public(binned, samples, CURVES, {"attribute": names["attribute"].append(of_all)})
     return {
         **frames,
         "summary": _public(summarise(groups, gaps, present, options, task), samples, None, names),
@@ -96,6 +116,22 @@ def build_frames(
         "gaps": _public(gaps, samples, GAPS, names),
         "overall": _public(overall, samples, OVERALL, {}),
     }
+
+
+def _curves(
+    groupings: Sequence[Grouping], listed: Sequence[pl.DataFrame], cells: pl.DataFrame, backend: Backend
+) -> pl.DataFrame | None:
+    """The scores of single attributes and of all rows in bins, in reading order; None of very many groups."""
+    wanted = drawn(groupings)
+    if backend.curves is None or sum(listed[i].height for i in wanted) > MOST_CELLS:
+        return None
+    found = zip(wanted, backend.curves(groupings, wanted), strict=True)
+    binned = pl.concat(table.with_columns(grouping=pl.lit(i, pl.UInt32)) for i, table in found)
+    named = cells.select("grouping", "cell", "by", "group").with_row_index("listed")
+    binned = binned.join(named, on=["grouping", "cell"], how="left").join(edges(), on="bin")
+    # The cells of all rows are the by-keys; they come first.
+    whole = binned.with_columns(pl.col("by").fill_null(pl.col("cell").cast(pl.UInt32)), pl.col("group").fill_null(""))
+    return whole.sort("by", "listed", "bin", nulls_last=False)
 
 
 def _uncertainty(samples: Cohort, options: Options) -> Uncertainty | None:

@@ -165,6 +165,20 @@ PAIRS: Mapping[str, pl.DataType] = MappingProxyType(
     }
 )
 
+# The scores of all rows (an empty `attribute`) and of the groups of single attributes in bins from `low` up to `high`,
+# which is in the next one but for 1.0.
+CURVES: Mapping[str, pl.DataType] = MappingProxyType(
+    {
+        "attribute": pl.String(),
+        "group": pl.String(),
+        "low": pl.Float64(),
+        "high": pl.Float64(),
+        "n": pl.Int64(),
+        "n_pos": pl.Int64(),
+        "sum_score": pl.Float64(),
+    }
+)
+
 # Beside `value` in reports from counts: what the value from the rows themselves is guaranteed to lie between.
 BOUNDS: Mapping[str, pl.DataType] = MappingProxyType({"bound_low": pl.Float64(), "bound_high": pl.Float64()})
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import polars as pl
 
 from fmfair import readers
-from fmfair.assemble import Measure, Resample, build_frames
+from fmfair.assemble import Backend, build_frames
+from fmfair.curves import score_curves
 from fmfair.errors import FmfairError
 from fmfair.groupings import Grouping
 from fmfair.join import join_metadata
@@ -254,20 +257,24 @@ def report_of(samples: Samples, columns: Columns, options: Options, notes: Notes
         from fmfair.bootstrap.classification import resampling  # with SciPy, which takes its time to load
 
         resample = resampling(lambda: engine, options.bootstrap)
-    return make_report("classification", samples, columns, options, notes, measure, resample)
+    curves = partial(curves_of, samples, "prob") if scale is not None and scale.is_probability else None
+    backend = Backend(measure, resample=resample, rows=RowsInMemory(samples), curves=curves)
+    return make_report("classification", samples, columns, options, notes, backend)
+
+
+def curves_of(
+    samples: Samples, column: str, groupings: Sequence[Grouping], wanted: Sequence[int]
+) -> Sequence[pl.DataFrame]:
+    """The values of a column in bins, for some of the groupings."""
+    y = samples.frame["y"] if "y" in samples.frame.columns else None
+    return score_curves(samples.frame[column], y, samples.profiles, [groupings[i] for i in wanted])
 
 
 def make_report(
-    task: str,
-    samples: Samples,
-    columns: Columns,
-    options: Options,
-    notes: Notes,
-    measure: Measure,
-    resample: Resample | None = None,
+    task: str, samples: Samples, columns: Columns, options: Options, notes: Notes, backend: Backend
 ) -> Report:
-    """The report of either task, from the samples, what measures their cells, and what draws replicates."""
-    rows = RowsInMemory(samples)
-    frames = build_frames(samples, options, notes, task, measure, resample=resample, rows=rows)
+    """The report of either task, from the samples and what the engine does."""
+    backend = replace(backend, curves=None) if samples.weighted else backend
+    frames = build_frames(samples, options, notes, task, backend)
     facts = describe(task, samples, columns, options, "polars") | disclosed(options, frames["overall"])
     return Report(**frames, notes=tuple(notes), metadata=facts)

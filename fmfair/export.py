@@ -25,7 +25,7 @@ FRAMES = ("summary", "groups", "gaps", "overall")
 # The frames of a comparison of models.
 COMPARED = ("differences", "gaps", "tradeoff")
 # A report may lack these.
-FURTHER = ("pairs",)
+FURTHER = ("pairs", "curves")
 
 Frames = Mapping[str, pl.DataFrame]
 

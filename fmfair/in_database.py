@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from fmfair.assemble import build_frames
+from fmfair.assemble import Backend, build_frames
 from fmfair.database import connection
 from fmfair.database.connection import Database
 from fmfair.database.engine import DatabaseEngine
@@ -79,16 +79,10 @@ def evaluate_in(database: Database, question: Question) -> Report:
 
         return with_overlap(long, groupings, samples.attributes, options, in_memory)
 
-    frames = build_frames(
-        samples,
-        options,
-        notes,
-        "classification",
-        measure,
-        engine.compare,
-        resample,
-        RowsInDatabase(database, samples),
-    )
+    curves = engine.curves if samples.scale is not None and samples.scale.is_probability else None
+    rows = RowsInDatabase(database, samples)
+    backend = Backend(measure, engine.compare, resample, rows, None if samples.weighted else curves)
+    frames = build_frames(samples, options, notes, "classification", backend)
     facts = describe("classification", samples, table.columns, options, "duckdb")
     facts |= disclosed(options, frames["overall"])
     return Report(**frames, notes=tuple(notes), metadata=facts)

@@ -10,7 +10,7 @@ import polars as pl
 
 from fmfair import export
 from fmfair.atomic import PathLike, whole_file
-from fmfair.columns import PAIRS
+from fmfair.columns import CURVES, PAIRS
 from fmfair.digest import digest, digest_of_pairs
 from fmfair.errors import FmfairError, near
 from fmfair.plot import Plot
@@ -57,6 +57,10 @@ class Report(Result):
             that of Holm among all pairs of the comparison, the `ratio` with its interval (MOVER; `ratio_high` NULL
             where unbounded), and the `verdict` on the margin. All pairs of up to 20 groups, of more each group with
             the reference: the group named in `reference`, else the largest. Empty without intervals.
+        curves: How probabilities, or Dice, spread: one row per by-key, attribute (an empty one for all rows, no
+            intersections), group and bin with rows: the bin from `low` up to `high` (the last holds 1.0 too), its rows
+            `n`, positives `n_pos` and the sum of the scores. ROC curves, calibration and rates at any threshold follow
+            from it. Empty with ranks, decisions, weights or `suppress_below`, and of more than 2,000 groups.
         notes: What was left out, assumed or found by name, one sentence each.
         metadata: Task, conventions, columns and options.
 
@@ -79,6 +83,7 @@ class Report(Result):
     notes: tuple[str, ...]
     metadata: dict[str, Any]
     pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=dict(PAIRS)))
+    curves: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=dict(CURVES)))
 
     _NAMES: ClassVar[tuple[str, ...]] = export.FRAMES
     _FURTHER: ClassVar[tuple[str, ...]] = export.FURTHER

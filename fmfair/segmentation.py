@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from fmfair import masks, readers
+from fmfair.assemble import Backend
 from fmfair.errors import FmfairError, check_choice
-from fmfair.evaluation import make_report, read_source
+from fmfair.evaluation import curves_of, make_report, read_source
 from fmfair.groupings import Grouping
 from fmfair.longtable import widen
 from fmfair.mask_values import MaskOptions
@@ -23,6 +25,7 @@ from fmfair.options import Bins, Bootstrap, Intersections, Options, check_option
 from fmfair.patients import note_patients, sizes_of, unused_patients
 from fmfair.report import Report
 from fmfair.roles import Columns, find_values
+from fmfair.row_counts import RowsInMemory
 from fmfair.samples import Samples, value_samples
 from fmfair.spread import NO_SPREAD, spread_of_means
 from fmfair.units import cell_rows
@@ -247,7 +250,9 @@ def report_of_values(samples: Samples, columns: Columns, options: Options, notes
         return resample_means(samples, options.metrics, groupings, listed, long, options.bootstrap)
 
     drawn = None if options.bootstrap is None else resample
-    return make_report("segmentation", samples, columns, options, notes, measure, drawn)
+    curves = partial(curves_of, samples, "dice") if "dice" in columns.values else None
+    backend = Backend(measure, resample=drawn, rows=RowsInMemory(samples), curves=curves)
+    return make_report("segmentation", samples, columns, options, notes, backend)
 
 
 def long_values(

@@ -43,7 +43,7 @@ def test_json_has_the_documented_keys_and_says_which_version_wrote_it(case_56: R
 
     assert list(read) == [
         *("fmfair_version", "schema_version", "task", "metadata", "notes"),
-        *("summary", "groups", "gaps", "overall"),
+        *("summary", "groups", "gaps", "overall", "curves"),
     ]
     assert (read["fmfair_version"], read["schema_version"], read["task"]) == (installed_version(), 1, "classification")
     assert read["notes"] == list(case_56.notes)
@@ -192,7 +192,7 @@ def test_a_parquet_folder_reads_back_as_the_same_report(tmp_path: Path, make: An
 
     assert_same_report(Report.read_parquet(tmp_path / "results"), report)
     assert sorted(p.name for p in tmp_path.rglob("*")) == [
-        *("gaps.parquet", "groups.parquet", "overall.parquet", "results", "summary.parquet"),
+        *("curves.parquet", "gaps.parquet", "groups.parquet", "overall.parquet", "results", "summary.parquet"),
     ]
 
 

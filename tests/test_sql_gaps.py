@@ -125,7 +125,7 @@ def test_sql_compares_the_groups_of_whole_evaluations_as_polars_does(
     if conventions == "fairmedfm":
         arguments = {**arguments, "thresholds": None, "conventions": conventions}
     spy = mock.Mock(wraps=compare)
-    with mock.patch.object(evaluation, "build_frames", partial(assemble.build_frames, compare=spy)):
+    with mock.patch.object(evaluation, "Backend", partial(assemble.Backend, compare=spy)):
         fmfair.evaluate(table.frame.drop_nulls("truth"), **arguments)
     gaps = assert_twins(connection, *spy.call_args.args)
     assert gaps.height > 0

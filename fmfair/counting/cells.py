@@ -18,6 +18,8 @@ from fmfair.blocks import Blocks
 from fmfair.counting.facts import Facts
 from fmfair.counting.levels import attribute_of
 from fmfair.counting.table import MISSING, plain_keys, with_grouping
+from fmfair.curves import BIN_OF, FINEST
+from fmfair.curves import SCHEMA as CURVES
 from fmfair.errors import FmfairError
 from fmfair.groupings import Grouping
 from fmfair.ranks import Ranks
@@ -101,6 +103,18 @@ class Counted:
             .sort("cell", "bin", "bin_end")
             .collect()
         )
+
+    def curves(self, groupings: Sequence[Grouping], wanted: Sequence[int]) -> list[pl.DataFrame]:
+        """The tables of `curves.score_curves`; a bin that lies across an edge of theirs goes where it starts."""
+        place = pl.Series(BIN_OF, dtype=pl.Int32).gather
+        tables = []
+        for grouping in (groupings[i] for i in wanted):
+            bins = self.bins(grouping)
+            thousandth = (bins["bin"].cast(pl.Int64) * FINEST // self.facts.grid).clip(0, FINEST)
+            binned = bins.with_columns(place(thousandth).alias("bin")).group_by("cell", "bin", maintain_order=True)
+            sums = binned.agg(pl.col("n", "n_pos").sum(), pl.col("p").sum().alias("sum_score"))
+            tables.append(sums.select(pl.col(c).cast(t) for c, t in CURVES.items()))
+        return tables
 
     def left_out(self, grouping: Grouping) -> pl.DataFrame:
         """The column `cell` of those that lack rows which were left out, or may: a table does not name all of them."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from fmfair.assemble import build_frames
+from fmfair.assemble import Backend, build_frames
 from fmfair.counting.cells import Counted, numbered
 from fmfair.counting.gap_bounds import compare_bounded
 from fmfair.counting.measured import Measuring
@@ -102,7 +102,8 @@ def evaluate_counts(
     notes = Notes()
     _note_source(counted, notes)
     measuring = Measuring(counted, options, notes)
-    frames = build_frames(counted, options, notes, "classification", measuring.measure, compare_bounded)
+    backend = Backend(measuring.measure, compare_bounded, curves=None if facts.suppressed else counted.curves)
+    frames = build_frames(counted, options, notes, "classification", backend)
     columns = Columns(attributes=tuple(facts.attributes), by=tuple(counted.by.columns))
     metadata = describe("classification", counted, columns, options, "counts")
     metadata["counts"] = {"grid": facts.grid, "suppress_below": facts.suppress_below}

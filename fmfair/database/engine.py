@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 import polars as pl
 
+from fmfair.curves import BIN_OF, SCHEMA
 from fmfair.database.connection import Database
 from fmfair.database.samples import StoredSamples
 from fmfair.ece_chance import ECE, ece_chance
@@ -60,7 +61,7 @@ class DatabaseEngine:
 
     def measure(self, groupings: Sequence[Grouping], listed: Sequence[pl.DataFrame]) -> pl.DataFrame:
         """The long table of `measures.long_table`; `listed` are the cells to list for each grouping."""
-        cells = self._numbered(groupings, listed)
+        cells = self._cells = self._numbered(groupings, listed)
         self._put_inputs(groupings, cells)
         for name in ("metrics", "blocks", *_ONCE):
             self.database.script(name)
@@ -102,6 +103,19 @@ class DatabaseEngine:
             for table in (pl.concat(spreads, how="diagonal"), confusion)
         )
         return with_spread(long, spread, confusion, self.options.metrics)
+
+    def curves(self, groupings: Sequence[Grouping], wanted: Sequence[int]) -> list[pl.DataFrame]:
+        """The tables of `curves.score_curves`, once the groupings were measured."""
+        del groupings  # their cells are in the database already
+        self.database.set({"groupings": list(wanted), "curve_bins": BIN_OF.tolist()})
+        self.database.script("curves")
+        self.database.set({"groupings": None})
+        found = self.database.fetch("FROM curves ORDER BY cell, bin")
+        cells = self._cells.select(pl.col("cell", "grouping").cast(pl.Int32), "local")
+        found = found.join(cells, on=["cell", "grouping"]).drop("cell").rename({"local": "cell"})
+        return [
+            found.filter(pl.col("grouping") == i).select(pl.col(c).cast(t) for c, t in SCHEMA.items()) for i in wanted
+        ]
 
     def compare(
         self, groups: pl.DataFrame, overall: pl.DataFrame, metrics: Sequence[Metric], least_for_worst: int = 1
