@@ -12,7 +12,20 @@ from fmfair.errors import FmfairError
 from fmfair.export import Frames
 from fmfair.page.material import Material, material_of
 from fmfair.page.section import Section
-from fmfair.page.sections import attributes, data, intersections, models, overall, results
+from fmfair.page.sections import (
+    attributes,
+    crosswalk,
+    data,
+    intersections,
+    limits,
+    methods,
+    models,
+    overall,
+    provenance,
+    results,
+    summary,
+)
+from fmfair.page.sections import plan as question
 from fmfair.version import installed_version
 
 if TYPE_CHECKING:
@@ -22,12 +35,18 @@ if TYPE_CHECKING:
 
 # Every section of the document in its order; one that does not apply gives None.
 SECTIONS: Sequence[Callable[[Material], Section | None]] = (
+    summary.section,
+    question.section,
     data.section,
     overall.section,
     attributes.section,
     intersections.section,
     models.section,
+    limits.section,
+    methods.section,
     results.section,
+    provenance.section,
+    crosswalk.section,
 )
 TITLE = "Performance by patient group"
 
@@ -45,6 +64,8 @@ def html_of(frames: Frames, notes: Sequence[str], metadata: Mapping[str, Any], p
         FmfairError: The packages that it needs are not installed.
     """
     environment = _environment()
+    from fmfair.figures.theme import css
+
     material = material_of(frames, notes, metadata, plan)
     sections = [section for make in SECTIONS if (section := make(material)) is not None]
     script = _source(environment, "script.js")
@@ -53,7 +74,7 @@ def html_of(frames: Frames, notes: Sequence[str], metadata: Mapping[str, Any], p
         about=_about(material),
         sections=sections,
         version=installed_version(),
-        style=_ours(_source(environment, "style.css")),
+        style=_ours(_source(environment, "style.css") + css()),
         script=_ours(script),
         script_hash=_hash_of(script),
     )
@@ -99,7 +120,6 @@ def _hash_of(script: str) -> str:
 
 def _about(material: Material) -> str:
     """One line on what was evaluated."""
-    samples = material.metadata.get("n_samples")
-    size = "number of rows suppressed" if samples is None else f"{samples:,} rows"
-    several = f"{len(material.views):,} times, by {' and '.join(material.keys)}; " if material.keys else ""
-    return f"{material.task.capitalize()}; {size}; {several}groups by {', '.join(material.attributes)}"
+    several = f", {len(material.views):,} results by {' and '.join(material.keys)}" if material.keys else ""
+    groups = f"; groups by {', '.join(material.attributes)}" if material.attributes else ""
+    return f"{material.task.capitalize()}{several}{groups}"

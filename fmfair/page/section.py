@@ -49,12 +49,14 @@ class Figure:
         title: A sentence that says what is seen.
         alt: What is drawn, for those who do not see it.
         svg: The drawing; made by fmfair, and so the one text that is not escaped.
+        phone: The same drawing for a narrow page; the other is shown there too where this is empty.
         table: The numbers, folded beneath it.
     """
 
     title: str
     alt: str
     svg: str
+    phone: str = ""
     table: Table | None = None
 
 

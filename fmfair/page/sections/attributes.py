@@ -7,10 +7,12 @@ from typing import Any
 
 import polars as pl
 
+from fmfair.page.drawings import Drawings
 from fmfair.page.material import Material, View
 from fmfair.page.section import Section, Table
 from fmfair.page.sections.overall import MAX_BLOCKS
 from fmfair.page.tables import gap_table, group_table, pair_table, title_of
+from fmfair.page.telling import gap_sentence, told_metrics
 
 # Of many by-keys, only those with the largest gaps.
 MAX_GAPS = 20
@@ -24,22 +26,25 @@ def section(material: Material) -> Section | None:
     if len(material.views) > MAX_BLOCKS:
         blocks = [_over_by_keys(name, material) for name in material.attributes]
     else:
-        blocks = [_block(name, material) for name in material.attributes]
+        drawings = Drawings(material, "attributes")
+        blocks = [_block(name, material, drawings) for name in material.attributes]
     return Section("attributes", "By attribute", {"blocks": blocks})
 
 
-def _block(attribute: str, material: Material) -> dict[str, Any]:
-    return {"title": attribute, "parts": [_part(attribute, view, material) for view in material.views]}
+def _block(attribute: str, material: Material, drawings: Drawings) -> dict[str, Any]:
+    return {"title": attribute, "parts": [_part(attribute, view, material, drawings) for view in material.views]}
 
 
-def _part(attribute: str, view: View, material: Material) -> dict[str, Any]:
+def _part(attribute: str, view: View, material: Material, drawings: Drawings) -> dict[str, Any]:
     """The tables of one attribute and by-key."""
     of = f"{attribute}, {view.title}" if view.title else attribute
     groups = view.main["groups"].filter(pl.col("attribute") == attribute)
-    level = material.level
+    figures = [drawings.forest(view, metric, [attribute]) for metric in told_metrics(material)]
     return {
         "title": view.title,
-        "groups": group_table(groups, material.metrics, f"Groups of {of}", level),
+        "said": [gap_sentence(view, material, attribute, metric) for metric in told_metrics(material)],
+        "figures": [figure for figure in figures if figure is not None],
+        "groups": group_table(groups, material.metrics, f"Groups of {of}", material.level),
         "gaps": _gaps(attribute, view, material, of),
         "pairs": _pairs(attribute, view, material, of),
     }
@@ -87,7 +92,10 @@ def _over_by_keys(attribute: str, material: Material) -> dict[str, Any]:
     name = title_of(material.headline)
     caption = f"{name}: the largest gaps between groups of {attribute}"
     table = gap_table(largest, material.keys, caption)
-    said = f"{len(defined):,} of {len(found):,} by-keys have a gap; the {len(largest):,} largest are listed."
+    said = f"{len(defined):,} of {len(found):,} results have a gap; the {len(largest):,} largest are listed."
     said += " They were picked for being large, so that their true gaps are likely to be smaller."
     listed = Table(table.caption, table.columns, table.rows, note=f"{said} {table.note}".strip(), keys=table.keys)
-    return {"title": attribute, "parts": [{"title": "", "groups": None, "gaps": listed, "pairs": None}]}
+    return {
+        "title": attribute,
+        "parts": [{"title": "", "said": [], "figures": [], "groups": None, "gaps": listed, "pairs": None}],
+    }

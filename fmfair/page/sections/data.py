@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from fmfair.errors import plural
+from fmfair.marks import MARKS
 from fmfair.page.material import Material, View
 from fmfair.page.section import Column, Section, Table
 from fmfair.page.tables import NONE, counted, positives
@@ -15,7 +16,6 @@ from fmfair.page.tables import NONE, counted, positives
 # Words of notes that tell of rows which do not count.
 _LEFT_OUT = ("left out", "missing", "ignored", "suppressed", "dropped")
 MAX_TABLES = 20
-SMALL = 100
 
 
 def section(material: Material) -> Section:
@@ -26,7 +26,7 @@ def section(material: Material) -> Section:
     content = {
         "flow": _flow(material),
         "tables": tables,
-        "more": f"The counts of {plural(more, 'further by-key')} are in groups.parquet." if more > 0 else "",
+        "more": f"The counts of {plural(more, 'further result')} are in groups.parquet." if more > 0 else "",
         "notes": [note for note in material.notes if any(word in note for word in _LEFT_OUT)],
     }
     return Section("data", "Data", content)
@@ -34,9 +34,8 @@ def section(material: Material) -> Section:
 
 def _flow(material: Material) -> Table:
     """How many rows there are, and how many have each attribute."""
-    rows = [["Rows evaluated", counted(material.metadata.get("n_samples"))]]
-    if material.keys:
-        rows.append([f"Evaluated apart, by {' and '.join(material.keys)}", f"{len(material.views):,} times"])
+    several = f", every {' and '.join(material.keys)} by itself" if material.keys else ""
+    rows = [[f"Rows evaluated{several}", counted(material.metadata.get("n_samples"))]]
     if len(material.views) == 1:
         (view,) = material.views
         total = view.frames["overall"]["n"].head(1).to_list()
@@ -83,18 +82,23 @@ def _characteristics(views: Sequence[View], material: Material) -> Table:
         cells += [positives(row)] if classes else []
         cells += [scores.get((row["attribute"], row["group"]), NONE)] if scores else []
         rows.append([*cells, _mark(row, classes=classes)])
-    note = f"Share: of all rows. Few: fewer than {SMALL} carry a value, so that estimates are imprecise."
+    what = "of the rarer class" if classes else "rows"
+    marks = ", ".join(f"{text} below {most}" for most, text in MARKS.items())
+    note = f"Share: of all rows. Mark, by how many {what} there are: {marks}."
     return Table(_caption(views, material), columns, rows, note=note, keys=2)
 
 
 def _caption(views: Sequence[View], material: Material) -> str:
-    named = [view.title for view in views if view.title]
-    if not named or len(views) == len(material.views):
-        return "Characteristics of every group" + (
-            f" (the same for every {' and '.join(material.keys)})" if len(views) > 1 else ""
-        )
-    more = f" and {len(named) - 3:,} more with the same counts" if len(named) > 3 else ""
-    return f"Characteristics of every group: {'; '.join(named[:3])}{more}"
+    """Of which by-keys a table is: `label mass, every model`."""
+    said = []
+    for name in material.keys:
+        here, everywhere = ({view.key[name]: None for view in some} for some in (views, material.views))
+        if len(here) == len(everywhere) and len(views) > 1:
+            said.append(f"every {name}")
+        else:
+            more = f" and {len(here) - 3:,} more" if len(here) > 3 else ""
+            said.append(f"{name} {', '.join(list(here)[:3])}{more}")
+    return "Characteristics of every group" + (f": {'; '.join(said)}" if said else "")
 
 
 def _mean_scores(view: View) -> Mapping[tuple[str, str], str]:
@@ -114,15 +118,10 @@ def _share(n: int | None, total: int | None) -> str:
 
 
 def _mark(row: Mapping[str, Any], *, classes: bool) -> str:
-    """Which count of a group is too small for a precise estimate."""
+    """How imprecise estimates of a group are, by its rarer class."""
     n, n_pos = row["n"], row["n_pos"]
     if n is None:
         return "suppressed"
-    if n == 0:
-        return "no rows"
-    few = {"rows": n}
-    if classes and n_pos is not None:
-        few = {"positives": n_pos, "negatives": n - n_pos}
-    said = [f"few {what} ({count:,})" for what, count in few.items() if count < SMALL]
-    said += [] if row["in_gaps"] else ["not compared"]
-    return ", ".join(said)
+    carried = min(n_pos, n - n_pos) if classes and n_pos is not None else n
+    mark = next((text for most, text in sorted(MARKS.items()) if carried < most), "")
+    return ", ".join(text for text in (mark, "" if row["in_gaps"] else "not compared") if text)

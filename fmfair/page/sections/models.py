@@ -32,8 +32,8 @@ def _gaps(material: Material) -> Table:
     note = legend(shown, material.level)
     more = len(material.views) - MAX_ROWS
     if more > 0:
-        note += f" {more:,} more by-keys are in gaps.parquet."
-    note += " Differences between by-keys of the same patients need fmfair.compare, which pairs them."
+        note += f" {more:,} more rows are in gaps.parquet."
+    note += " Whether models differ on the same patients is answered by fmfair.compare, which pairs them."
     return Table(f"{name} and its gaps", columns, rows, note=note.strip(), keys=len(material.keys))
 
 

@@ -55,6 +55,8 @@ def _main_metrics(material: Material) -> Table:
         )
     note = legend(shown, material.level)
     if len(material.views) > MAX_ROWS:
-        note += f" {len(material.views) - MAX_ROWS:,} more by-keys are in overall.parquet."
+        note += f" {len(material.views) - MAX_ROWS:,} more rows are in overall.parquet."
     columns += metric_columns(material.metrics)
-    return Table("All rows of every by-key", columns, rows, note=note.strip(), keys=len(material.keys))
+    return Table(
+        f"All rows, by {' and '.join(material.keys)}", columns, rows, note=note.strip(), keys=len(material.keys)
+    )
