@@ -28,11 +28,11 @@ def by_keys(frame: pl.DataFrame) -> list[str]:
     return names[: min(names.index(name) for name in _FIRST if name in names)]
 
 
-def picked(frame: pl.DataFrame, where: Where) -> pl.DataFrame:
-    """The rows of one by-key, without the columns of by-keys.
+def picked(frame: pl.DataFrame, where: Where, *, several: bool = False) -> pl.DataFrame:
+    """The rows of one by-key, or of `several`, with `label`, which of them it is, in place of the by-keys.
 
     Raises:
-        FmfairError: There are several, and `where` does not say which; or there is none.
+        FmfairError: There are several where one is shown, and `where` does not say which; or there is none.
     """
     keys = by_keys(frame)
     wanted = {name: value for name, value in (where or {}).items() if name not in THRESHOLD}
@@ -42,39 +42,42 @@ def picked(frame: pl.DataFrame, where: Where) -> pl.DataFrame:
             known = [*keys, *THRESHOLD]
             problems.add(f"where: no by-key {name!r}{near(str(name), known)}; expected some of {listing(known)}")
     problems.raise_if_any()
-    for name in keys:
-        frame = _of_key(frame, name, wanted)
-    return frame.drop(keys)
+    for name, value in wanted.items():
+        frame = _of_key(frame, name, value)
+    varying = [name for name in keys if frame[name].n_unique() > 1]
+    if varying and not several:
+        values = texts(frame[varying[0]].unique(maintain_order=True))
+        raise FmfairError(
+            f"the figure shows one {varying[0]!r} and there are {len(values)}: {listing(values)}; "
+            f"say which, such as where={{{varying[0]!r}: {values[0]!r}}}"
+        )
+    parts = [[name_of(text) for text in texts(frame[name])] for name in varying]
+    labels = [", ".join(row) for row in zip(*parts, strict=True)] if parts else [""] * frame.height
+    return frame.drop(keys).with_columns(label=pl.Series(labels, dtype=pl.String))
 
 
-def _of_key(frame: pl.DataFrame, name: str, wanted: Mapping[str, Any]) -> pl.DataFrame:
+def _of_key(frame: pl.DataFrame, name: str, value: Any) -> pl.DataFrame:
     """The rows with the wanted value of one by-key, which is compared as text."""
     values = frame[name].unique(maintain_order=True)
     shown = texts(values)
-    if name not in wanted:
-        if len(shown) > 1:
-            raise FmfairError(
-                f"the figure shows one {name!r} and there are {len(shown)}: {listing(shown)}; "
-                f"say which, such as where={{{name!r}: {shown[0]!r}}}"
-            )
-        return frame
-    text = texts(pl.Series([wanted[name]]))[0]
+    text = texts(pl.Series([value]))[0]
     if text not in shown:
         raise FmfairError(f"where: {name!r} has no value {text!r}{near(str(text), [str(s) for s in shown])}")
     return frame.filter(frame[name].eq_missing(values[shown.index(text)]))
 
 
-def measured(frame: pl.DataFrame, metric: str, where: Where = None) -> pl.DataFrame:
-    """The rows of one metric, by-key and threshold: the first threshold, unless `where` names another.
+def measured(frame: pl.DataFrame, metric: str, where: Where = None, *, several: bool = False) -> pl.DataFrame:
+    """The rows of one metric and threshold, of one by-key or of `several`.
+
+    The threshold is the first, unless `where` names another.
 
     Raises:
         FmfairError: There is no such metric, by-key or threshold.
     """
-    rows = picked(frame, where)
-    names = rows["metric"].unique(maintain_order=True).to_list()
+    names = frame["metric"].unique(maintain_order=True).to_list()
     if metric not in names:
         raise FmfairError(f"no metric {metric!r} in the report{near(metric, names)}; expected one of {listing(names)}")
-    rows = rows.filter(pl.col("metric") == metric)
+    rows = picked(frame.filter(frame["metric"] == metric), where, several=several)
     if not {*THRESHOLD} <= {*rows.columns} or rows["threshold_rule"].null_count() == rows.height:
         return rows
     for name in THRESHOLD:
@@ -83,9 +86,9 @@ def measured(frame: pl.DataFrame, metric: str, where: Where = None) -> pl.DataFr
     if not rows.height:
         raise FmfairError(f"where: {metric} was not measured at this threshold")
     # A rule may give each attribute a threshold of its own; a number is one by itself.
-    fixed = pl.when(pl.col("threshold_rule") == "fixed").then("threshold")
-    first = rows.select("threshold_rule", fixed.alias("fixed")).row(0)
-    return rows.filter(pl.col("threshold_rule").eq_missing(pl.lit(first[0])) & fixed.eq_missing(pl.lit(first[1])))
+    number = pl.when(pl.col("threshold_rule") == "fixed").then("threshold")
+    first = [at.eq_missing(at.first().over("label")) for at in (pl.col("threshold_rule"), number)]
+    return rows.filter(*first)
 
 
 def attributes_of(groups: pl.DataFrame, attributes: Sequence[str] | None = None) -> list[str]:

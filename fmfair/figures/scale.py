@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,11 +29,10 @@ def domain_of(rows: Sequence[Mapping[str, Any]], metric: str) -> tuple[float, fl
         return (0.0 if least is None else least, 1.0 if most is None else most)
     low, high = min(there), max(there)
     room = 0.05 * (high - low) or 0.05 * (abs(high) or 1.0)
-    low, high = low - room, high + room
-    return (
-        round(low if least is None else max(low, least), 6),
-        round(high if most is None else min(high, most), 6),
-    )
+    step = 10.0 ** (math.floor(math.log10(high - low + 2 * room)) - 1)
+    low = round(math.floor((low - room) / step) * step, 12)
+    high = round(math.ceil((high + room) / step) * step, 12)
+    return (low if least is None else max(low, least), high if most is None else min(high, most))
 
 
 @dataclass(frozen=True)

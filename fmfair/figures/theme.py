@@ -108,7 +108,7 @@ def rows_chart(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
     return alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
 
 
-def text_layer(rows: Sequence[Mapping[str, Any]], x: alt.X | alt.Value, y: alt.Y, **mark: Any) -> alt.Chart:
+def text_layer(rows: Sequence[Mapping[str, Any]], x: alt.X, y: alt.Y, **mark: Any) -> alt.Chart:
     """The field `text` of some rows, which may be of several lines."""
     style: dict[str, Any] = {
         "align": "left",
@@ -126,6 +126,12 @@ def pixels(name: str, size: float) -> alt.Y:
     """A vertical position that is given in pixels from the top."""
     scale = alt.Scale(domain=[0, size], range=[0, size], nice=False, zero=False)
     return alt.Y(f"{name}:Q", axis=None, scale=scale)
+
+
+def pixels_across(name: str, size: float) -> alt.X:
+    """A horizontal position that is given in pixels from the left end of the plot."""
+    scale = alt.Scale(domain=[0, size], range=[0, size], nice=False, zero=False)
+    return alt.X(f"{name}:Q", axis=None, scale=scale)
 
 
 def drawn(layers: Sequence[Layer], area: Area, words: Words) -> alt.LayerChart:

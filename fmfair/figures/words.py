@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from fmfair.figures.data import Where, measured, valued
-from fmfair.figures.text import metric_of, name_of, names_in, number, short_name
+from fmfair.figures.text import capital, metric_of, name_of, names_in, number, short_name
 from fmfair.figures.theme import Look
 
 
@@ -38,7 +38,7 @@ def finding(rows: Sequence[Mapping[str, Any]], metric: str, attributes: Sequence
         attributes: The attributes that are shown.
         look: Holds the level of the intervals.
     """
-    name = _capital(short_name(metric))
+    name = capital(short_name(metric))
     there = [row for row in rows if row["value"] is not None and (row.get("ci_high") is not None or not row["few"])]
     if not there:
         small = "a group at one end has too few samples" if any(row["value"] is not None for row in rows) else None
@@ -60,7 +60,7 @@ def finding(rows: Sequence[Mapping[str, Any]], metric: str, attributes: Sequence
 
 
 def _of_one(row: Mapping[str, Any], metric: str, look: Look) -> str:
-    name, by = _capital(short_name(metric)), name_of(row["attribute"])
+    name, by = capital(short_name(metric)), name_of(row["attribute"])
     low, high = row.get("ci_low"), row.get("ci_high")
     if low is None or high is None:
         return f"{name} by {by}: largest difference {_difference(row, metric)}"
@@ -86,7 +86,3 @@ def _difference(row: Mapping[str, Any], metric: str) -> str:
 
 def _names(attributes: Sequence[str]) -> str:
     return names_in([name_of(name) for name in attributes]) if attributes else "no attribute"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
