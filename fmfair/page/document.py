@@ -21,11 +21,11 @@ from fmfair.page.sections import (
     methods,
     models,
     overall,
+    plan,
     provenance,
     results,
     summary,
 )
-from fmfair.page.sections import plan as question
 from fmfair.version import installed_version
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # Every section of the document in its order; one that does not apply gives None.
 SECTIONS: Sequence[Callable[[Material], Section | None]] = (
     summary.section,
-    question.section,
+    plan.section,
     data.section,
     overall.section,
     attributes.section,
@@ -51,14 +51,14 @@ SECTIONS: Sequence[Callable[[Material], Section | None]] = (
 TITLE = "Performance by patient group"
 
 
-def html_of(frames: Frames, notes: Sequence[str], metadata: Mapping[str, Any], plan: Plan) -> str:
+def html_of(frames: Frames, notes: Sequence[str], metadata: Mapping[str, Any], stated: Plan) -> str:
     """The document of a report.
 
     Args:
         frames: The frames of the report.
         notes: Its notes.
         metadata: Its metadata.
-        plan: What the user said of the evaluation.
+        stated: What the user said of the evaluation.
 
     Raises:
         FmfairError: The packages that it needs are not installed.
@@ -66,11 +66,11 @@ def html_of(frames: Frames, notes: Sequence[str], metadata: Mapping[str, Any], p
     environment = _environment()
     from fmfair.figures.theme import css
 
-    material = material_of(frames, notes, metadata, plan)
+    material = material_of(frames, notes, metadata, stated)
     sections = [section for make in SECTIONS if (section := make(material)) is not None]
     script = _source(environment, "script.js")
     text = environment.get_template("page.html.j2").render(
-        title=plan.title or TITLE,
+        title=stated.title or TITLE,
         about=_about(material),
         sections=sections,
         version=installed_version(),
