@@ -23,6 +23,8 @@ from fmfair.statistics.multiplicity import holm
 
 # With more groups than this only the pairs with the reference are compared.
 MOST_GROUPS = 20
+# Sums taken in another order differ that much.
+ZERO = 1e-12
 EXCLUDED, SHOWN, CANNOT_TELL = "excluded", "shown", "cannot tell"
 
 
@@ -96,8 +98,10 @@ def _compared(first: Values, second: Values, metric: Metric, level: float, forms
         "p_value": found.p,
     }
     if has_ratio(metric):
-        columns["ratio"] = np.divide(value, other, out=np.full(len(first), np.nan), where=other > 0)
-        columns |= {"ratio_low": found.ratio.low, "ratio_high": found.ratio.high}
+        something = other > ZERO  # what rounding leaves of 0 would give a ratio of any size
+        columns["ratio"] = np.divide(value, other, out=np.full(len(first), np.nan), where=something)
+        for end, limit in (("low", found.ratio.low), ("high", found.ratio.high)):
+            columns[f"ratio_{end}"] = np.where(something, limit, np.nan)
     numbers = pl.DataFrame(columns).with_columns(pl.all().fill_nan(None))
     texts = {"ci_method": found.method, "p_method": found.p_method, "note": found.note}
     named = numbers.with_columns(pl.Series(name, text, dtype=pl.String) for name, text in texts.items())

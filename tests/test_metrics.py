@@ -264,3 +264,12 @@ def test_numbers_of_numpy_are_numbers() -> None:
     )
 
     assert values.equals(DATA_T.select(fm.tpr("y", "p"), fm.tpr_at_fpr("y", "p", 0.1), fm.ece("y", "p", bins=5)))
+
+
+@pytest.mark.parametrize("fpr", [0.05, 0.1, 0.2, 0.3])
+def test_a_partial_auc_is_never_above_1(fpr: float) -> None:
+    scores = [i / 100 for i in range(21)] + [0.5 + i / 200 for i in range(89)]
+    frame = pl.DataFrame({"y": [0] * 21 + [1] * 89, "p": scores})
+    value = frame.select(fm.partial_auc("y", "p", fpr=(0, fpr))).item()
+    assert value <= 1.0
+    assert value == pytest.approx(1.0, abs=1e-12)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -98,3 +99,15 @@ def test_pairs_of_any_table(frame: pl.DataFrame) -> None:
         if row["ratio_low"] is not None:
             assert row["ratio_low"] <= row["ratio"]
             assert row["ratio_high"] is None or row["ratio"] <= row["ratio_high"]
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_what_rounding_leaves_of_0_makes_no_ratio(engine: str) -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    score = np.where(y == 1, rng.random(40) * 0.4, 0.5 + rng.random(40) * 0.4)  # every positive below every negative
+    score[25:] = rng.random(15)
+    columns = {"y": y, "s1": score, "group": ["b"] * 25 + ["a"] * 15, "w": rng.choice([0.1, 0.3, 0.7, 1.1], 40)}
+    row = pairs(pl.DataFrame(columns), metrics="auc", weight="w", engine=engine)["auc", "a", "b"]
+    assert row["other_value"] == pytest.approx(0.0, abs=1e-12)
+    assert (row["ratio"], row["ratio_low"], row["ratio_high"]) == (None, None, None)

@@ -87,5 +87,5 @@ def _bin_error(norm: str, excess: pl.Expr, weight: pl.Expr) -> pl.Expr:
 
 
 def _ece_from(error: pl.Expr, norm: str, mass: pl.Expr) -> pl.Expr:
-    mean = error / mass
+    mean = (error / mass).clip(upper_bound=1.0)  # which rounding may exceed in the last digit
     return mean.sqrt() if norm == "rms" else mean

@@ -111,9 +111,10 @@ def partial_auc(
         area = (pos / m * (b - end + (end - start) * risen)).sum()
     else:
         area = ((end - start) * (cut.tn / n + neg / n * risen)).sum()
+    chance, full = (b * b - a * a) / 2, b - a
+    area = area.clip(upper_bound=full)  # sums of shares may exceed it in the last digit
     if not corrected:
         return area
-    chance, full = (b * b - a * a) / 2, b - a
     return 0.5 * (1.0 + (area - chance) / (full - chance))
 
 
