@@ -16,7 +16,7 @@ from fmfair.page.gap_wording import Gap
 # Verdicts, and words that make of a failure to show a difference a proof that there is none.
 BANNED = re.compile(
     r"\b(un)?fair(ly|ness)?\b|\bbias(ed)?\b|\bequal(ly|s|ity)?\b|\bcomparable\b|\bsignifican(t|ce|tly)\b|discriminat|"
-    r"\btrend(s|ed)?\b|numerically|\bsafe\b|\bcompliant\b|\bNaN\b|\bNone\b|\binf(inity)?\b|\bnull\b",
+    r"\btrend(s|ed)?\b|numerically|\bsafe\b|\bcompliant\b|(?-i:\bNaN\b|\bNone\b)|\binf(inity)?\b|\bnull\b",
     re.IGNORECASE,
 )
 

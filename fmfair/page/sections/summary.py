@@ -8,7 +8,7 @@ from fmfair.errors import plural
 from fmfair.page import gap_wording
 from fmfair.page.gap_wording import Gap
 from fmfair.page.material import Material, View
-from fmfair.page.numerals import as_sentence, carried_by, spoken
+from fmfair.page.numerals import as_sentence, carried_by, joined, spoken
 from fmfair.page.plan import NOT_STATED
 from fmfair.page.section import Section
 from fmfair.page.sections.limits import main_limits
@@ -32,7 +32,7 @@ from fmfair.page.wording import not_compared_in, over_all, over_by_keys
 from fmfair.render import visible
 from fmfair.shown import metric_of
 
-NOT_SHOWN, OPEN, NOT_COMPARED = "No difference shown", "The data cannot tell", "Not compared"
+NOT_SHOWN, OPEN, NOT_COMPARED = "no difference shown", "cannot tell", "not compared"
 # Of many by-keys, the gaps that are told one by one.
 MAX_TOLD = 3
 MAX_FEW = 10
@@ -114,7 +114,7 @@ def _one(view: View, material: Material, attribute: str, metric: str) -> dict[st
     if gap is not None and gap.shown and metric in ("tpr", "tnr") and metric == material.headline:
         means = _of_either(view, material, attribute)
     return {
-        "label": label if len(told_metrics(material)) == 1 else f"{as_sentence(spoken(metric))}: {_lower_first(label)}",
+        "label": f"{as_sentence(spoken(metric))}: {label}",
         "said": gap_sentence(view, material, attribute, metric),
         "means": means,
         "shown": gap is not None and gap.shown,
@@ -129,10 +129,10 @@ def _label(view: View, material: Material, attribute: str, gap: Gap | None) -> s
         return OPEN if gap.limits is None or gap_wording.is_open(gap) else NOT_SHOWN
     known = metric_of(gap.metric)
     if known is None or known.direction == "none":
-        return "A difference is shown"
+        return "difference shown"
     if pair_is_shown(view, material, attribute, gap):
-        return f"Served worse: {visible(gap.worst[0])}, against {visible(gap.best[0])}"
-    return "A difference between some groups is shown"
+        return f"{visible(gap.worst[0])} served worse than {visible(gap.best[0])}"
+    return "difference between some groups shown"
 
 
 def _of_either(view: View, material: Material, attribute: str) -> list[tuple[str, str]]:
@@ -154,7 +154,7 @@ def _several(material: Material, attribute: str) -> list[dict[str, Any]]:
         clear = sorted(((v, g) for v, g in found if g is not None and g.shown), key=lambda pair: -_low(pair[1]))
         alone = MAX_TOLD if metric == material.headline else 0
         for view, gap in clear[:alone]:
-            label = f"{visible(view.title)}: {_lower_first(_label(view, material, attribute, gap))}"
+            label = f"{visible(view.title)}: {_label(view, material, attribute, gap)}"
             told.append({"label": label, "said": gap_wording.gap(gap), "means": [], "shown": True})
         more = [(view.title, gap) for view, gap in clear[alone:]]
         others = [(view.title, gap) for view, gap in found if gap is not None and not gap.shown]
@@ -173,10 +173,6 @@ def _low(gap: Gap) -> float:
     return gap.limits[0] if gap.limits else 0.0
 
 
-def _lower_first(text: str) -> str:
-    return text[:1].lower() + text[1:]
-
-
 def _few(material: Material) -> str:
     """The groups that are too small to judge, by name."""
     metric = material.headline
@@ -188,6 +184,6 @@ def _few(material: Material) -> str:
         f"{visible(attribute)} {visible(group)} ({carried_by(count, of, word)})"
         for (attribute, group), count in sorted(few.items(), key=lambda one: one[1])[:MAX_FEW]
     ]
-    more = f" and {len(few) - MAX_FEW:,} more" if len(few) > MAX_FEW else ""
+    more = [f"{len(few) - MAX_FEW:,} more"] if len(few) > MAX_FEW else []
     where = " in at least one result" if len(material.views) > 1 else ""
-    return f"Too small to judge{where}: {', '.join(listed)}{more}."
+    return f"Too small to judge{where}: {joined([*listed, *more])}."
