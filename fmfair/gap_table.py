@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from fmfair.marks import of_both_classes
 from fmfair.render import Table, visible
 from fmfair.shown import (
     FEW,
@@ -177,6 +178,6 @@ def _readings(metrics: Sequence[str]) -> str:
 
 def _carrier(name: str) -> str:
     metric = metric_of(name)
-    if metric is not None and metric.family == "ranking":
+    if metric is not None and of_both_classes(metric):
         return "positives or negatives, the fewer"
     return _CARRIERS.get("n" if metric is None else metric.denominator, "samples")

@@ -12,11 +12,16 @@ from fmfair.metrics.metric import Metric
 MARKS: Mapping[int, str] = {10: "counts only", 20: "very imprecise", 100: "imprecise"}
 
 
+def of_both_classes(metric: Metric) -> bool:
+    """Whether positives and negatives carry a metric alike: rankings, calibration, and what sets both rates off."""
+    of_rates = ("balanced_accuracy", "mcc", "lr_positive", "lr_negative")
+    return metric.family in ("ranking", "calibration", "fitted") or metric.name in of_rates
+
+
 def carrier(metric: Metric) -> pl.Expr:
     """The count that carries a value: a metric of both classes is as uncertain as the rarer of them is rare."""
     n_pos, n_neg = pl.col("n_pos"), pl.col("n") - pl.col("n_pos")
-    both = metric.family in ("ranking", "fitted") or metric.name in ("balanced_accuracy", "mcc")
-    return pl.min_horizontal(n_pos, n_neg) if both else pl.col("denominator")
+    return pl.min_horizontal(n_pos, n_neg) if of_both_classes(metric) else pl.col("denominator")
 
 
 def marks(metrics: Sequence[Metric]) -> pl.Expr:

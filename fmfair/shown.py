@@ -11,7 +11,7 @@ import polars as pl
 
 from fmfair.columns import BOUNDS, INTERVALS
 from fmfair.export import Frames, by_keys, texts
-from fmfair.marks import MARKS, carrier
+from fmfair.marks import MARKS, of_both_classes
 from fmfair.metrics.metric import NOT_A_PROBABILITY, Metric
 from fmfair.metrics.registry import REGISTRY
 from fmfair.render import visible
@@ -293,16 +293,13 @@ def _without_undefined_threshold(summary: pl.DataFrame, overall: pl.DataFrame) -
 def _with_carriers(groups: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
     """With the count that carries each value, its name, and whether it is too small.
 
-    A ranking is as uncertain as the rarer class is rare; where values are marked the marks say what carries them.
+    A metric of both classes is as uncertain as the rarer one is rare.
     """
     known = {name: metric for name in metrics if (metric := metric_of(name)) is not None}
     n_pos, n_neg = pl.col("n_pos"), pl.col("n") - pl.col("n_pos")
-    if "mark" in groups.columns:
-        few = pl.col("mark").eq_missing(pl.lit(MARKS[FEW]))
-        both = [name for name, metric in known.items() if "n_pos" in carrier(metric).meta.root_names()]
-    else:
-        few = (pl.col("carried") < FEW).fill_null(value=False)
-        both = [name for name, metric in known.items() if metric.family == "ranking"]
+    marked = "mark" in groups.columns
+    few = pl.col("mark").eq_missing(pl.lit(MARKS[FEW])) if marked else (pl.col("carried") < FEW).fill_null(value=False)
+    both = [name for name, metric in known.items() if of_both_classes(metric)]
     rarer = pl.col("metric").is_in(both) & n_pos.is_not_null()
     denominators = {name: metric.denominator for name, metric in known.items()}
     plain = pl.col("metric").replace_strict(denominators, default="n", return_dtype=pl.String)

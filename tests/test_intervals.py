@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from engines import both
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
@@ -145,6 +146,32 @@ def test_marks_count_what_carries_the_value(of_rows: Any) -> None:
     assert of_rows["accuracy", "all"]["mark"] == "imprecise"
     many = pl.concat([T] * 10)
     assert values(many, y_true="y", y_score="s1", attributes="group")["accuracy", "A"]["mark"] is None
+
+
+def test_both_classes_carry_calibration_and_likelihood_ratios() -> None:
+    """12 positives among 300 rows, and 12 negatives among 300: the rarer class counts, whichever it is."""
+    frame = pl.DataFrame(
+        {
+            "y": [int(i < 12) for i in range(300)] + [int(i >= 12) for i in range(300)],
+            "s1": [(37 * i % 101 + 0.5) / 101 for i in range(600)],
+            "group": ["A"] * 300 + ["B"] * 300,
+        }
+    )
+    names = [n for n, m in REGISTRY.items() if m.family in ("calibration", "fitted")] + ["lr_positive", "lr_negative"]
+    reports = both(frame, y_true="y", y_score="s1", attributes="group", metrics=[*names, "accuracy"])
+    for report in reports:
+        marks = report.groups.filter(pl.col("metric") != "accuracy").select("metric", "group", "mark")
+        assert marks["mark"].to_list() == ["very imprecise"] * 2 * len(names), marks
+        assert report.groups.filter(pl.col("metric") == "accuracy")["mark"].to_list() == [None, None]
+
+
+@pytest.mark.parametrize("ci", [0.95, None])
+def test_calibration_of_few_positives_is_counted_in_print_by_the_rarer_class(ci: float | None) -> None:
+    frame = pl.DataFrame({"y": [1] * 6 + [0] * 194, "s1": [0.4 + 0.002 * (i % 50) for i in range(200)]})
+    frame = frame.with_columns(g=pl.Series(["a", "b"] * 100))
+    text = fmfair.evaluate(frame, y_true="y", y_score="s1", attributes="g", metrics="brier", ci=ci).to_text()
+
+    assert "brier: positives or negatives, the fewer" in text
 
 
 def test_what_has_no_closed_form_says_so(of_rows: Any) -> None:
