@@ -6,14 +6,16 @@ from typing import Any
 
 from fmfair.errors import plural
 from fmfair.page import gap_wording
+from fmfair.page.drawings import ALONE, Drawings
 from fmfair.page.gap_wording import Gap
 from fmfair.page.material import Material, View
 from fmfair.page.numerals import as_sentence, carried_by, joined, spoken
 from fmfair.page.plan import NOT_STATED
-from fmfair.page.section import Section
+from fmfair.page.section import Figure, Section
 from fmfair.page.sections.limits import main_limits
 from fmfair.page.telling import (
     READINGS,
+    carried_counts,
     few_of,
     gap_of,
     gap_row,
@@ -36,6 +38,8 @@ NOT_SHOWN, OPEN, NOT_COMPARED = "no difference shown", "cannot tell", "not compa
 # Of many by-keys, the gaps that are told one by one.
 MAX_TOLD = 3
 MAX_FEW = 10
+# A plot of more groups than this is no summary.
+MAX_DRAWN = 40
 
 
 def section(material: Material) -> Section:
@@ -46,10 +50,27 @@ def section(material: Material) -> Section:
         "overall": _overall(material),
         "readings": [READINGS[name] for name in told_metrics(material) if name in READINGS],
         "attributes": sorted(attributes, key=lambda one: not any(part["shown"] for part in one["told"])),
+        "figures": _figures(material),
         "few": _few(material),
         "limits": main_limits(material),
     }
     return Section("summary", "Summary", content)
+
+
+def _figures(material: Material) -> list[Figure]:
+    """The groups of all attributes in one plot; of several by-keys those of the one with the clearest difference."""
+    metric, views = material.headline, list(material.views)
+    if len(views) > 1:
+        gaps = [(v, gap_of(v, material, name, metric)) for name in material.attributes for v in views]
+        shown = [(v, gap) for v, gap in gaps if gap is not None and gap.shown]
+        views = [max(shown, key=lambda pair: _low(pair[1]))[0]] if shown else []
+    drawings = Drawings(material, "summary")
+    figures = [
+        drawings.forest(view, metric, material.attributes, ALONE)
+        for view in views
+        if 0 < len(carried_counts([view], material.attributes, metric)) <= MAX_DRAWN
+    ]
+    return [figure for figure in figures if figure is not None]
 
 
 def _facts(material: Material) -> list[tuple[str, str]]:
