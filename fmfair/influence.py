@@ -121,9 +121,10 @@ class Cases:
 
 
 def auc_variance(rows: CellRows, y: Floats, influence: Floats) -> Floats:
-    """Obuchowski's variance of an AUC, or of the difference of two; the sandwich where it comes out negative.
+    """Obuchowski's variance of an AUC, or of the difference of two.
 
-    With rows as units it is DeLong's.
+    With rows as units it is DeLong's. It is never less than the sandwich `I / (I - 1) sum (a + b)^2` over all I units,
+    as no more of them have a positive, or a negative; where rounding makes it negative the sandwich stands for it.
 
     Args:
         rows: The rows of the cells.

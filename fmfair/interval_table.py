@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fmfair.intervals import NO_CLOSED_FORM, NO_FORM, Dependence, Values, limits
-from fmfair.marks import marks
+from fmfair.marks import marks, with_coarse
 from fmfair.metrics.metric import Metric
 from fmfair.statistics.interval import ZERO_VARIANCE
 
@@ -55,7 +55,8 @@ def _notes(v: Values, metric: Metric, dependence: Dependence, without: NDArray[n
     if metric.interval is None:
         of_patients = dependence.clustered and metric.parameters.kind == "ece" and not metric.is_biased
         note = _NEITHER if of_patients else without_form(metric, dependence)
-        return np.where(np.isnan(v["value"]), "", note).astype(object)
+        noted = with_coarse(np.full(len(v), note, dtype=object), metric, v["n"], v["n_pos"])
+        return np.where(np.isnan(v["value"]), "", noted).astype(object)
     one = f"one {dependence.unit} only"
     few = f"few {dependence.unit}s"
     mean = metric.interval in ("mean", "benefit")

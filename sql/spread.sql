@@ -28,7 +28,8 @@
 -- - The sums of average precision run on from cell to cell, as in blocks.sql: a window with
 --   PARTITION BY takes twice the time. Whole steps add up exactly, and the rests are too small to
 --   lose digits that count, so that the cells before cost a cell nothing. 0 stays 0.
--- - The estimate for several rows of a patient can be negative; then it is that of one C / (C - 1).
+-- - The estimate for several rows of a patient is never less than that of one C / (C - 1), which
+--   stands for it where rounding makes it negative.
 
 -- Patients, or as many rows of equal weight as count the same.
 CREATE OR REPLACE TEMP MACRO effective_units(patients, weight, squares) AS CASE

@@ -246,3 +246,41 @@ def test_weights_whose_squares_are_no_numbers_are_refused_or_leave_a_note(engine
     with pytest.raises(fmfair.FmfairError, match="too large to be squared"):
         fmfair.evaluate(weighted(1e200), **given)
     assert fmfair.evaluate(weighted(1e200), ci=None, **given).groups["value"].count() > 20
+
+
+@pytest.mark.parametrize("bootstrap", [None, 100])
+def test_a_range_of_the_roc_curve_with_few_rows_is_noted(bootstrap: int | None) -> None:
+    """40 positives and 100 negatives in A, 60 and 99 in B."""
+    y = [1] * 40 + [0] * 100 + [1] * 60 + [0] * 99
+    frame = pl.DataFrame({"y": y, "s1": [(29 * i % 97 + 30 * y[i]) / 130 for i in range(299)]})
+    frame = frame.with_columns(group=pl.when(pl.int_range(299) < 140).then(pl.lit("A")).otherwise(pl.lit("B")))
+    metrics = [
+        "partial_auc(fpr=(0, 0.1))",
+        "partial_auc(fpr=(0.2, 0.3))",
+        "tpr_at_fpr(0.1)",
+        "partial_auc(tpr=(0.8, 1))",
+        "partial_auc(fpr=(0, 0.2))",
+    ]
+    few = "fewer than 10 {} in its range, where it moves in coarse steps"
+    expected = {  # of A and of B
+        **dict.fromkeys(metrics[:3], (None, few.format("negatives"))),
+        metrics[3]: (few.format("positives"), None),
+        metrics[4]: (None, None),
+    }
+
+    for report in both(
+        frame, y_true="y", y_score="s1", attributes="group", metrics=metrics, bootstrap=bootstrap, cluster=None
+    ):
+        for metric, notes in expected.items():
+            found = report.groups.filter(pl.col("metric") == metric)["ci_note"].to_list()
+            assert [text is not None and "range" in text for text in found] == [note is not None for note in notes]
+            for text, note in zip(found, notes, strict=True):
+                assert note is None or text.endswith(note)
+                assert bootstrap or text.startswith("no closed form; a bootstrap gives it")
+
+
+def test_a_range_without_values_is_not_noted() -> None:
+    frame = pl.DataFrame({"y": [1, 1, 0, 1], "s1": [0.1, 0.4, 0.3, 0.2], "group": ["A", "A", "B", "B"]})
+    report = fmfair.evaluate(frame, y_true="y", y_score="s1", attributes="group", metrics="tpr_at_fpr(0.1)")
+
+    assert report.groups.select("value", "ci_note").row(0) == (None, None)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -14,7 +15,9 @@ from small_tables import T
 from statistics_data import W, Y
 
 import fmfair
+from fmfair.influence import auc_variance
 from fmfair.spread import FACTS, with_spread
+from fmfair.units import CellRows
 
 
 def facts(frame: pl.DataFrame, monkeypatch: pytest.MonkeyPatch, **given: Any) -> dict[tuple[str, str], dict[str, Any]]:
@@ -179,3 +182,21 @@ def test_levels_that_are_none(level: Any) -> None:
     frame = pl.DataFrame({"y": [0, 1], "score": [0.1, 0.2], "sex": ["F", "M"]})
     with pytest.raises(fmfair.FmfairError, match="is not a level"):
         fmfair.evaluate(frame, ci=level)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 1), st.integers(-8, 8)), min_size=4, max_size=20).filter(
+        lambda rows: all(len({c for c, y, _ in rows if y == label}) > 1 for label in (0, 1))
+    )
+)
+@settings(max_examples=30, deadline=None)
+def test_the_variance_of_an_auc_is_never_less_than_the_sandwich(rows: list[tuple[int, int, int]]) -> None:
+    """So it is never negative, whatever the influences: no more patients have a positive than there are patients."""
+    patients = sorted({c for c, _, _ in rows})
+    sums = [[sum(u for c, y, u in rows if (c, y) == (p, label)) for p in patients] for label in (1, 0)]
+    sandwich = len(patients) / (len(patients) - 1) * sum((a + b) ** 2 for a, b in zip(*sums, strict=True))
+    unit = np.array([patients.index(c) for c, _, _ in rows], dtype=np.intp)
+    of_cell = CellRows(pl.Series([0]), np.zeros(len(rows), dtype=np.intp), unit, None)
+    y, influence = (np.array([row[i] for row in rows], dtype=np.float64) for i in (1, 2))
+
+    assert auc_variance(of_cell, y, influence).item() >= sandwich - 1e-9

@@ -12,7 +12,7 @@ import polars as pl
 from fmfair.bootstrap.replicates import Replicates
 from fmfair.errors import plural
 from fmfair.intervals import LONG_ROW, NO_FORM, Dependence, Values
-from fmfair.marks import carrier
+from fmfair.marks import carrier, with_coarse
 from fmfair.metrics.metric import Metric
 from fmfair.statistics.bootstrap_limits import MOST_DROPPED, bca, percentile
 from fmfair.statistics.calibration import debiased_ece_interval
@@ -175,6 +175,7 @@ def _held(found: Found, values: Values, metric: Metric, dependence: Dependence) 
     note = np.where((note == "") & outside, _WIDENED, note)
     note = np.where((note == "") & (least < FEW), f"few {dependence.unit}s; the interval may be too short", note)
     note = np.where(least < FEWEST, f"fewer than {FEWEST} {dependence.unit}s carry the value", note)
+    note = with_coarse(note.astype(object), metric, values["n"], values["n_pos"])
     return Found(
         np.where(known, np.fmin(low, value), np.nan),
         np.where(known, np.fmax(high, value), np.nan),
