@@ -78,6 +78,209 @@ class Plot:
             look=self._look(width, by_value=by_value),
         )
 
+    def heat_map(
+        self,
+        metric: str | None = None,
+        *,
+        attribute: str | None = None,
+        where: Where = None,
+        width: int = 720,
+    ) -> alt.LayerChart:
+        """The cells of an intersection, coloured by their difference to all rows.
+
+        Args:
+            metric: The name of a metric of the report; AUC, sensitivity or Dice where left out.
+            attribute: The intersection, as the report names it; the first where left out.
+            where: The by-key and threshold.
+            width: In pixels.
+
+        Raises:
+            FmfairError: The report has no intersection, no such metric or by-key, or it is not said which by-key.
+
+        Examples:
+            >>> df = pl.DataFrame({"y_true": [0, 1] * 40, "y_score": [0.2, 0.7, 0.6, 0.9] * 20})
+            >>> df = df.with_columns(sex=pl.Series(["F"] * 40 + ["M"] * 40), site=pl.Series(["A", "A", "B", "B"] * 20))
+            >>> report = fmfair.evaluate(df, attributes=["sex", "site"], intersections=2, metrics="tpr")
+            >>> report.plot.heat_map("tpr", attribute="sex & site").to_dict()["title"]["text"]
+            ['Sensitivity by sex & site: ...']
+        """
+        from fmfair.figures.heat_map import heat_map
+
+        frames = (self._frames["groups"], self._frames["overall"], self._frames["gaps"])
+        look = self._look(width)
+        return heat_map(*frames, metric or self._headline(), attribute=attribute, where=where, look=look)
+
+    def models(
+        self,
+        metric: str | None = None,
+        *,
+        attribute: str | None = None,
+        where: Where = None,
+        width: int = 720,
+    ) -> alt.LayerChart:
+        """A row per by-key, such as a model, and a column per group, all values on one scale.
+
+        Args:
+            metric: The name of a metric of the report; AUC, sensitivity or Dice where left out.
+            attribute: Whose groups are the columns; the first where left out.
+            where: By-keys to hold, and the threshold.
+            width: In pixels.
+
+        Raises:
+            FmfairError: There is no such metric, attribute or by-key.
+
+        Examples:
+            >>> df = pl.DataFrame({"y_true": [0, 1] * 40, "y_score": [0.2, 0.7, 0.6, 0.9] * 20, "sex": ["F", "M"] * 40})
+            >>> df = pl.concat(df.with_columns(model=pl.lit(name)) for name in "ab")
+            >>> fmfair.evaluate(df, attributes="sex", by="model", metrics="accuracy").plot.models().to_dict()["title"][
+            ...     "text"
+            ... ]
+            ['Accuracy by sex: 0.750 on all rows, 0.500 to 1.000 in groups']
+        """
+        from fmfair.figures.models import models
+
+        frames = (self._frames["groups"], self._frames["overall"])
+        look = self._look(width)
+        return models(*frames, metric or self._headline(), attribute=attribute, where=where, look=look)
+
+    def overall_against_worst(
+        self,
+        metric: str | None = None,
+        *,
+        attribute: str | None = None,
+        where: Where = None,
+        width: int = 720,
+        by_value: bool = False,
+    ) -> alt.LayerChart:
+        """For every by-key, such as a model, the value of all rows beside that of the worst group.
+
+        Args:
+            metric: The name of a metric of the report; AUC, sensitivity or Dice where left out.
+            attribute: The attribute; the first where left out.
+            where: By-keys to hold, and the threshold.
+            width: In pixels.
+            by_value: Whether rows are sorted by the value of the worst group.
+
+        Raises:
+            FmfairError: There is no such metric, attribute or by-key.
+
+        Examples:
+            >>> df = pl.DataFrame({"y_true": [0, 1] * 40, "y_score": [0.2, 0.7, 0.6, 0.9] * 20, "sex": ["F", "M"] * 40})
+            >>> chart = fmfair.evaluate(df, attributes="sex", metrics="accuracy").plot.overall_against_worst()
+            >>> chart.to_dict()["title"]["text"]
+            ['Accuracy on all rows and in the worst group by sex: furthest apart, 0.750 and 0.500']
+        """
+        from fmfair.figures.overall_against_worst import overall_against_worst
+
+        frames = (self._frames["overall"], self._frames["gaps"])
+        look = self._look(width, by_value=by_value)
+        return overall_against_worst(*frames, metric or self._headline(), attribute=attribute, where=where, look=look)
+
+    def roc(self, attribute: str | None = None, *, where: Where = None, width: int = 720) -> alt.LayerChart:
+        """The ROC curve of every group of an attribute with its operating point, or that of all rows.
+
+        Args:
+            attribute: The attribute; all rows alone where left out.
+            where: The by-key and threshold.
+            width: In pixels.
+
+        Raises:
+            FmfairError: The report has no curves, no such attribute, or it is not said which by-key.
+
+        Examples:
+            >>> df = pl.DataFrame({"y_true": [0, 1] * 40, "y_score": [0.2, 0.7, 0.6, 0.9] * 20, "sex": ["F", "M"] * 40})
+            >>> fmfair.evaluate(df, attributes="sex").plot.roc().to_dict()["title"]["text"]
+            ['ROC curve: sensitivity 1.000 at false positive rate 0.500']
+        """
+        from fmfair.figures.roc import roc
+
+        groups, overall = self._frames["groups"], self._frames["overall"]
+        return roc(self._curves(), groups, overall, attribute=attribute, where=where, look=self._look(width))
+
+    def reliability(self, attribute: str | None = None, *, where: Where = None, width: int = 720) -> alt.LayerChart:
+        """The share of positives against the mean score, in bins of about equal counts, with Wilson's intervals.
+
+        Args:
+            attribute: The attribute, a panel per group; all rows alone where left out.
+            where: The by-key.
+            width: In pixels.
+
+        Raises:
+            FmfairError: The report has no curves, no such attribute, or it is not said which by-key.
+
+        Examples:
+            >>> df = pl.DataFrame({"y_true": [0, 1] * 40, "y_score": [0.2, 0.7, 0.6, 0.9] * 20, "sex": ["F", "M"] * 40})
+            >>> fmfair.evaluate(df, attributes="sex").plot.reliability(width=1280).to_dict()["title"]["text"]
+            ['Reliability: mean score less share of positives +0.100']
+        """
+        from fmfair.figures.reliability import reliability
+
+        return reliability(self._curves(), attribute=attribute, where=where, look=self._look(width))
+
+    def rates_by_threshold(
+        self, attribute: str | None = None, *, where: Where = None, width: int = 720
+    ) -> alt.LayerChart:
+        """Sensitivity and false positive rate against the threshold, with bands of Wilson's intervals.
+
+        Args:
+            attribute: The attribute, a panel per group; all rows alone where left out.
+            where: The by-key.
+            width: In pixels.
+
+        Raises:
+            FmfairError: The report has no curves, no such attribute, or it is not said which by-key.
+
+        Examples:
+            >>> df = pl.DataFrame({"y_true": [0, 1] * 40, "y_score": [0.2, 0.7, 0.6, 0.9] * 20, "sex": ["F", "M"] * 40})
+            >>> fmfair.evaluate(df, attributes="sex").plot.rates_by_threshold(width=1280).to_dict()["title"]["text"]
+            ['Sensitivity and false positive rate against the threshold: at 0.5 sensitivity 1.000']
+        """
+        from fmfair.figures.rates_by_threshold import rates_by_threshold
+
+        return rates_by_threshold(self._curves(), attribute=attribute, where=where, look=self._look(width))
+
+    def risk_distribution(
+        self, attribute: str | None = None, *, where: Where = None, width: int = 720
+    ) -> alt.LayerChart:
+        """How the scores of positives and negatives spread; of a segmentation, how Dice spreads.
+
+        Args:
+            attribute: The attribute, a panel per group; all rows alone where left out.
+            where: The by-key.
+            width: In pixels.
+
+        Raises:
+            FmfairError: The report has no curves, no such attribute, or it is not said which by-key.
+
+        Examples:
+            >>> df = pl.DataFrame({"y_true": [0, 1] * 40, "y_score": [0.2, 0.7, 0.6, 0.9] * 20, "sex": ["F", "M"] * 40})
+            >>> fmfair.evaluate(df, attributes="sex").plot.risk_distribution(width=1280).to_dict()["title"]["text"]
+            ['Scores by outcome: half of the positives score below ...']
+        """
+        from fmfair.figures.risk_distribution import risk_distribution
+
+        return risk_distribution(self._curves(), attribute=attribute, where=where, look=self._look(width))
+
+    def decision_curve(self, attribute: str | None = None, *, where: Where = None, width: int = 720) -> alt.LayerChart:
+        """Net benefit against the threshold, beside calling all or none positive.
+
+        Args:
+            attribute: The attribute, a panel per group; all rows alone where left out.
+            where: The by-key.
+            width: In pixels.
+
+        Raises:
+            FmfairError: The report has no curves, no such attribute, or it is not said which by-key.
+
+        Examples:
+            >>> df = pl.DataFrame({"y_true": [0, 1] * 40, "y_score": [0.2, 0.7, 0.6, 0.9] * 20, "sex": ["F", "M"] * 40})
+            >>> fmfair.evaluate(df, attributes="sex").plot.decision_curve(width=1280).to_dict()["title"]["text"]
+            ['Net benefit: on all rows the model is above calling all or none positive at ...']
+        """
+        from fmfair.figures.decision_curve import decision_curve
+
+        return decision_curve(self._curves(), attribute=attribute, where=where, look=self._look(width))
+
     def _look(self, width: int, *, by_value: bool = False) -> Look:
         from fmfair.figures.theme import Look
 
@@ -88,3 +291,6 @@ class Plot:
         from fmfair.figures.data import headline
 
         return headline(self._frames["overall"])
+
+    def _curves(self) -> pl.DataFrame:
+        return self._frames.get("curves", pl.DataFrame())

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from fmfair.errors import FmfairError, near
+from fmfair.errors import FmfairError, listing, near
 from fmfair.figures.data import FEW, Where, picked
 from fmfair.figures.text import name_of
 from fmfair.statistics.interval import Interval
@@ -76,8 +76,16 @@ def _from_above(counts: Floats) -> Floats:
     return np.cumsum(counts[::-1])[::-1]
 
 
-def binned(curves: pl.DataFrame, attribute: str | None, where: Where = None) -> tuple[Binned, list[Binned]]:
+def binned(
+    curves: pl.DataFrame, attribute: str | None, where: Where = None, *, labelled: bool = True
+) -> tuple[Binned, list[Binned]]:
     """The scores of all rows, and those of the groups of an attribute; no groups where none is named.
+
+    Args:
+        curves: The frame of scores in bins.
+        attribute: The attribute whose groups are wanted.
+        where: The by-key.
+        labelled: Whether positives are needed, which the curves of a segmentation do not have.
 
     Raises:
         FmfairError: The report has no curves, no such attribute, or several by-keys and none is named.
@@ -85,9 +93,11 @@ def binned(curves: pl.DataFrame, attribute: str | None, where: Where = None) -> 
     if not curves.height:
         raise FmfairError("the report has no curves: they need scores that are probabilities, and no suppress_below=")
     rows = picked(curves, where)
+    if labelled and rows["n_pos"].null_count():
+        raise FmfairError("the curves of a segmentation have no positives; plot.risk_distribution shows them")
     known = [name for name in rows["attribute"].unique(maintain_order=True) if name]
     if attribute is not None and attribute not in known:
-        raise FmfairError(f"no curves by {attribute!r}{near(attribute, known)}; expected one of {known}")
+        raise FmfairError(f"no curves by {attribute!r}{near(attribute, known)}; expected one of {listing(known)}")
     parts = rows.filter(pl.col("attribute") == (attribute or "")).partition_by("group", maintain_order=True)
     whole = _one(rows.filter(pl.col("attribute") == ""), None)
     return whole, [] if attribute is None else [_one(part, part["group"][0]) for part in parts]

@@ -24,7 +24,7 @@ from fmfair.figures.theme import (
 )
 
 _LEFT, _GAP, _FOOT = 34, 14, 20
-_MOST, _COLUMNS = 340, 4
+_MOST, _COLUMNS = 340, 6
 
 
 @dataclass(frozen=True)

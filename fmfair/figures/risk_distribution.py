@@ -36,7 +36,7 @@ def risk_distribution(
         FmfairError: The report has no curves, no such attribute, or several by-keys and none is named.
     """
     look = look or Look()
-    whole, groups = binned(curves, attribute, where)
+    whole, groups = binned(curves, attribute, where, labelled=False)
     shown = groups or [whole]
     highest = max((point["share"] for s in shown if s.said is None for point in distribution(s)), default=1.0)
     titles = (f"↑ share of rows per {WIDTH}", "score →" if whole.n_pos is not None else "Dice →")
@@ -65,7 +65,7 @@ def risk_distribution_words(
     look: Look | None = None,  # noqa: ARG001
 ) -> Words:
     """Title, reading aid and description; the arguments are those of `risk_distribution`."""
-    whole, groups = binned(curves, attribute, where)
+    whole, groups = binned(curves, attribute, where, labelled=False)
     there = [scores for scores in groups or [whole] if scores.said is None]
     labelled = whole.n_pos is not None
     what, half = ("Scores by outcome", "half of the positives score") if labelled else ("Dice", "half of the cases lie")
