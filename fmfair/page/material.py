@@ -34,11 +34,13 @@ class View:
 
     Attributes:
         key: The value of each by-key, as text.
+        values: The value of each by-key as it is in the frames.
         frames: The frames, at all thresholds: `summary`, `groups`, `gaps`, `overall` and, where there are any, `pairs`
             and `curves`.
     """
 
     key: Mapping[str, str]
+    values: Mapping[str, Any]
     frames: Frames
 
     @property
@@ -143,7 +145,7 @@ def _views(frames: Frames) -> list[View]:
     names = by_keys(frames)
     own = {name: f"\0{i}" for i, name in enumerate(names)}
     if not names:
-        return [View({}, frames)]
+        return [View({}, {}, frames)]
     columns = list(own.values())
     parts: dict[str, dict[tuple[Any, ...], pl.DataFrame]] = {
         name: frame.rename(own).partition_by(columns, as_dict=True, include_key=False, maintain_order=True)
@@ -154,6 +156,7 @@ def _views(frames: Frames) -> list[View]:
     return [
         View(
             dict(zip(names, (values[row] for values in shown), strict=True)),
+            dict(zip(names, key, strict=True)),
             {name: part.get(key, _emptied(frames[name], names)) for name, part in parts.items()},
         )
         for row, key in enumerate(keys.iter_rows())

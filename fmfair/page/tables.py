@@ -231,3 +231,27 @@ def at(row: Row) -> str:
         return ""
     given = row["threshold_rule"] == "y_pred"
     return "decisions as given" if given else threshold_text(row["threshold"], row["threshold_rule"])
+
+
+def score_table(curves: pl.DataFrame, attribute: str | None) -> Table:
+    """How the scores spread over twentieths of the scale: rows and positives in each.
+
+    Args:
+        curves: The frame of binned scores of one by-key.
+        attribute: The attribute whose groups are listed; all rows alone where None.
+    """
+    middle = (pl.col("low") + pl.col("high")) / 2
+    rows = curves.filter(pl.col("attribute") == (attribute or "")).with_columns(part=(20 * middle).floor())
+    parts = rows.group_by("group", "part", maintain_order=True).agg(pl.col("n", "n_pos", "sum_score").sum())
+    classes = rows["n_pos"].null_count() < rows.height
+    columns = [Column("Group")] if attribute else []
+    columns += [Column("Values from"), Column("Rows", numeric=True), Column("Mean", numeric=True)]
+    columns += [Column("Positives", numeric=True)] if classes else []
+    cells = []
+    for row in parts.iter_rows(named=True):
+        low = row["part"] / 20
+        mean = f"{row['sum_score'] / row['n']:.3f}"
+        cell = [*([row["group"]] if attribute else []), f"{low:.2f} to {low + 0.05:.2f}", counted(row["n"]), mean]
+        cells.append([*cell, *([positives(row)] if classes else [])])
+    caption = f"The numbers: {'scores' if classes else 'values'}{f' by {attribute}' if attribute else ''}"
+    return Table(caption, columns, cells, keys=2 if attribute else 1)

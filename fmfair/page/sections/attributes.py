@@ -10,7 +10,7 @@ import polars as pl
 from fmfair.page.drawings import Drawings
 from fmfair.page.material import Material, View
 from fmfair.page.section import Section, Table
-from fmfair.page.sections.overall import MAX_BLOCKS
+from fmfair.page.sections.overall import MAX_BLOCKS, MAX_CURVED
 from fmfair.page.tables import gap_table, group_table, pair_table, title_of
 from fmfair.page.telling import gap_sentence, told_metrics
 
@@ -39,11 +39,13 @@ def _part(attribute: str, view: View, material: Material, drawings: Drawings) ->
     """The tables of one attribute and by-key."""
     of = f"{attribute}, {view.title}" if view.title else attribute
     groups = view.main["groups"].filter(pl.col("attribute") == attribute)
-    figures = [drawings.forest(view, metric, [attribute]) for metric in told_metrics(material)]
+    forests = [drawings.forest(view, metric, [attribute]) for metric in told_metrics(material)]
+    curved = len(material.views) <= MAX_CURVED
     return {
         "title": view.title,
         "said": [gap_sentence(view, material, attribute, metric) for metric in told_metrics(material)],
-        "figures": [figure for figure in figures if figure is not None],
+        "figures": [figure for figure in forests if figure is not None],
+        "curves": drawings.over_scores(view, attribute) if curved else [],
         "groups": group_table(groups, material.metrics, f"Groups of {of}", material.level),
         "gaps": _gaps(attribute, view, material, of),
         "pairs": _pairs(attribute, view, material, of),
@@ -97,5 +99,7 @@ def _over_by_keys(attribute: str, material: Material) -> dict[str, Any]:
     listed = Table(table.caption, table.columns, table.rows, note=f"{said} {table.note}".strip(), keys=table.keys)
     return {
         "title": attribute,
-        "parts": [{"title": "", "said": [], "figures": [], "groups": None, "gaps": listed, "pairs": None}],
+        "parts": [
+            {"title": "", "said": [], "figures": [], "curves": [], "groups": None, "gaps": listed, "pairs": None}
+        ],
     }

@@ -7,14 +7,16 @@ from typing import Any
 import polars as pl
 
 from fmfair.errors import plural
+from fmfair.page.drawings import Drawings
 from fmfair.page.material import Material, View
-from fmfair.page.section import Column, Section, Table
+from fmfair.page.section import Column, Figure, Section, Table
 from fmfair.page.sections.overall import MAX_BLOCKS
 from fmfair.page.tables import NONE, amount, counted, difference, gap_table, legend, positives, title_of, valued
 from fmfair.shown import metric_of
 
 MAX_CELLS = 10
 MAX_GAPS = 20
+MAX_MAPS = 6
 
 
 def section(material: Material) -> Section | None:
@@ -22,13 +24,14 @@ def section(material: Material) -> Section | None:
     if not material.intersections:
         return None
     if len(material.views) > MAX_BLOCKS:
-        parts: list[dict[str, Any]] = [{"title": "", "said": "", "cells": _largest_gaps(material)}]
+        parts: list[dict[str, Any]] = [{"title": "", "said": "", "figures": [], "cells": _largest_gaps(material)}]
     else:
-        parts = [_part(view, material) for view in material.views]
+        drawings = Drawings(material, "intersections")
+        parts = [_part(view, material, drawings) for view in material.views]
     return Section("intersections", "Intersections", {"parts": parts})
 
 
-def _part(view: View, material: Material) -> dict[str, Any]:
+def _part(view: View, material: Material, drawings: Drawings) -> dict[str, Any]:
     metric = material.headline
     cells = view.main["groups"].filter(
         pl.col("attribute").is_in(list(material.intersections)) & (pl.col("metric") == metric)
@@ -37,8 +40,14 @@ def _part(view: View, material: Material) -> dict[str, Any]:
     return {
         "title": view.title,
         "said": _size(cells),
+        "figures": _heat_maps(view, material, drawings),
         "cells": _deviating(cells, whole[0] if whole else None, material, view.title),
     }
+
+
+def _heat_maps(view: View, material: Material, drawings: Drawings) -> list[Figure]:
+    figures = (drawings.heat_map(view, name) for name in material.intersections[:MAX_MAPS])
+    return [figure for figure in figures if figure is not None]
 
 
 def _size(cells: pl.DataFrame) -> str:

@@ -2,21 +2,47 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
+from fmfair.page.drawings import Drawings
 from fmfair.page.material import Material, View
-from fmfair.page.section import Column, Section, Table
+from fmfair.page.section import Column, Figure, Section, Table
 from fmfair.page.sections.attributes import gaps_of
 from fmfair.page.tables import NONE, difference, interval, legend, title_of, undefined, valued
 
 MAX_ROWS = 300
+# More rows than these are too many for one figure; and figures for one section.
+MAX_BESIDE = 30
+MAX_FIGURES = 3
 
 
 def section(material: Material) -> Section | None:
     """The headline metric of every by-key on all rows, beside the gaps of every attribute."""
     if len(material.views) < 2:
         return None
-    return Section("models", f"By {' and '.join(material.keys)}", {"table": _gaps(material)})
+    return Section(
+        "models", f"By {' and '.join(material.keys)}", {"table": _gaps(material), "figures": _figures(material)}
+    )
+
+
+def _figures(material: Material) -> list[Figure]:
+    """By-keys beside each other; of many the first by-key alone, where the others and the attribute gap most."""
+    drawings = Drawings(material, "models")
+    held = [] if len(material.views) <= MAX_BESIDE else list(material.keys[1:])
+    largest: dict[tuple[Any, ...], float] = {}
+    for view in material.views:
+        for attribute in material.attributes:
+            for row in gaps_of(attribute, view, [material.headline]).iter_rows(named=True):
+                place = (attribute, *(view.values[name] for name in held))
+                largest[place] = max(largest.get(place, 0.0), row["value"] or 0.0)
+    places = sorted(largest, key=lambda place: -largest[place])[:MAX_FIGURES]
+    return [
+        figure
+        for attribute, *values in places
+        for figure in drawings.beside_each_other(attribute, dict(zip(held, values, strict=True)))
+    ]
 
 
 def _gaps(material: Material) -> Table:

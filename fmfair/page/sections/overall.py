@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from fmfair.page.drawings import Drawings
 from fmfair.page.material import Material, View
 from fmfair.page.section import Column, Section, Table
 from fmfair.page.tables import NONE, at, counted, legend, metric_columns, title_of, valued
@@ -14,13 +15,18 @@ from fmfair.shown import metric_of
 # More by-keys than this are shown in one table instead of one block each.
 MAX_BLOCKS = 4
 MAX_ROWS = 300
+# Of more by-keys than these only the first ones have figures of their scores.
+MAX_CURVED = 2
 
 
 def section(material: Material) -> Section:
     """Every metric on all rows; of many by-keys only the main ones."""
     if len(material.views) <= MAX_BLOCKS:
-        return Section("overall", "Overall", {"tables": [_every_metric(view, material) for view in material.views]})
-    return Section("overall", "Overall", {"tables": [_main_metrics(material)]})
+        drawings = Drawings(material, "overall")
+        parts = [{"title": view.title, "figures": drawings.over_scores(view)} for view in material.views[:MAX_CURVED]]
+        tables = [_every_metric(view, material) for view in material.views]
+        return Section("overall", "Overall", {"tables": tables, "parts": [part for part in parts if part["figures"]]})
+    return Section("overall", "Overall", {"tables": [_main_metrics(material)], "parts": []})
 
 
 def _every_metric(view: View, material: Material) -> Table:
