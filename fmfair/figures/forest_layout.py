@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 from fmfair.figures.text import LINE, axis_lines, interval, name_of, short_name, width_of, wrapped
@@ -66,7 +67,7 @@ class _Columns:
 
 def _columns(rows: Sequence[Row], metric: str, look: Look) -> _Columns:
     widest = max(width_of(name_of(row["group"])) for row in rows) + 2 * _EDGE
-    names = min(max(widest, 70), look.width * _NAMES_SHARE)
+    names = ceil(min(max(widest, 70), look.width * _NAMES_SHARE))
     ends = {"n": names + _COUNT}
     if any(row["n_pos"] is not None for row in rows):
         ends["positives"] = names + _COUNT + _POSITIVES
@@ -76,7 +77,7 @@ def _columns(rows: Sequence[Row], metric: str, look: Look) -> _Columns:
     heading = f"{short_name(metric)} ({look.interval})" if sure else short_name(metric)
     if width_of(heading) > look.width * 0.25:
         heading = f"value ({look.interval})" if sure else "value"
-    right = max(width_of(text) for text in [heading, *values]) + 22
+    right = ceil(max(width_of(text) for text in [heading, *values])) + 22
     x = {name: end - left for name, end in ends.items()}
     return _Columns(names, left, right, x, look.width - left - _EDGE, heading)
 

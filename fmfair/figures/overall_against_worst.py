@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import Any
 
 import altair as alt
@@ -83,7 +84,7 @@ def _layout(
     """The area, the rows with their heights, and their names: beside the plot, or on a phone above each row."""
     names = [(row["label"] or "all rows", f"worst: {_worst(row)}") for row in rows]
     widest = max(width_of(text) for pair in names for text in pair) + 16
-    left = 12.0 if look.narrow else min(widest, look.width * _SHARE)
+    left = 12 if look.narrow else ceil(min(widest, look.width * _SHARE))
     width = look.width - left - 16
     placed, texts, top = [], [], 4.0
     for row, pair in zip(rows, names, strict=True):
