@@ -18,7 +18,7 @@ from fmfair.groupings import Grouping
 from fmfair.join import join_metadata
 from fmfair.longtable import widen
 from fmfair.measures import Engine, long_table
-from fmfair.metadata import describe, disclosed
+from fmfair.metadata import describe, disclosed, tested
 from fmfair.notes import Notes
 from fmfair.options import OVERALL, Bins, Bootstrap, Intersections, Options, Threshold
 from fmfair.patients import note_patients, sizes_of, unused_patients
@@ -276,5 +276,6 @@ def make_report(
     """The report of either task, from the samples and what the engine does."""
     backend = replace(backend, curves=None) if samples.weighted else backend
     frames = build_frames(samples, options, notes, task, backend)
-    facts = describe(task, samples, columns, options, "polars") | disclosed(options, frames["overall"])
+    facts = describe(task, samples, columns, options, "polars") | tested(options, frames)
+    facts |= disclosed(options, frames["overall"])
     return Report(**frames, notes=tuple(notes), metadata=facts)

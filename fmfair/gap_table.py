@@ -63,7 +63,7 @@ def gap_table(shown: Shown) -> Table | None:
     rows = ranked.head(MAX_GAPS)
     full, *leaner = (_table(shown, rows, form) for form in (FORMS if LOW in shown.groups.columns else FORMS[:1]))
     cells = [cell for row in full.rows for cell in row[full.keys :]]
-    remarks = (*brackets_legend(shown, cells), *_tests(rows, shown.margins), *_remarks(metrics, compared, ranked))
+    remarks = (*brackets_legend(shown, cells), *_tests(rows, shown), *_remarks(metrics, compared, ranked))
     return replace(full, remarks=remarks, leaner=tuple(leaner))
 
 
@@ -104,13 +104,14 @@ def _test(value: float | str | None) -> str:
     return visible(value) if isinstance(value, str) else number(value, DIGITS)
 
 
-def _tests(rows: pl.DataFrame, margins: Mapping[str, float]) -> list[str]:
+def _tests(rows: pl.DataFrame, shown: Shown) -> list[str]:
     """What the columns beside the gap say, and what makes them doubtful."""
+    count = shown.tested.get("gaps")
     meanings = {
-        "p": "p: of no difference, each gap for itself",
+        "p": f"p: of no difference, each {f'of {count:,} gaps' if count else 'gap'} for itself",
         CHANCE: f"{CHANCE}: exceeded by 1 in 20 gaps of equal groups",
         DETECTABLE: f"{DETECTABLE}: the smallest true gap that such a sample shows in 4 of 5 cases",
-        VERDICT: verdict_meaning(margins),
+        VERDICT: verdict_meaning(shown.margins),
     }
     said = "; ".join(meanings[name] for name in _tested(rows))
     doubts = rows["ci_note"].drop_nulls().unique(maintain_order=True).to_list() if "ci_note" in rows.columns else []

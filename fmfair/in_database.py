@@ -21,7 +21,7 @@ from fmfair.database.row_counts import RowsInDatabase
 from fmfair.database.samples import stored_samples
 from fmfair.database.source import load, open_source
 from fmfair.groupings import Grouping
-from fmfair.metadata import describe, disclosed
+from fmfair.metadata import describe, disclosed, tested
 from fmfair.notes import Notes
 from fmfair.options import OVERALL
 from fmfair.patients import Sizes, note_patients, unused_patients
@@ -84,7 +84,7 @@ def evaluate_in(database: Database, question: Question) -> Report:
     backend = Backend(measure, engine.compare, resample, rows, None if samples.weighted else curves)
     frames = build_frames(samples, options, notes, "classification", backend)
     facts = describe("classification", samples, table.columns, options, "duckdb")
-    facts |= disclosed(options, frames["overall"])
+    facts |= tested(options, frames) | disclosed(options, frames["overall"])
     return Report(**frames, notes=tuple(notes), metadata=facts)
 
 

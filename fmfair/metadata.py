@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -73,3 +74,16 @@ def disclosed(options: Options, overall: pl.DataFrame) -> dict[str, Any]:
     rows = rows.filter(pl.col("threshold_rule").eq_missing(rows["threshold_rule"].head(1).item()))
     total = None if rows["n"].null_count() else int(rows["n"].sum())
     return {"suppress_below": options.suppress_below, "n_samples": total}
+
+
+def tested(options: Options, frames: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
+    """How many gaps and pairs of groups have a p value: the more there are, the more are small by chance.
+
+    Args:
+        options: What the user asked for.
+        frames: The result frames; gaps that are those of a metric under another name are not counted again.
+    """
+    if options.ci is None:
+        return {"tested": None}
+    of_metrics = pl.col("metric").is_in([m.name for m in options.metrics])
+    return {"tested": {name: frames[name].filter(of_metrics)["p_value"].count() for name in ("gaps", "pairs")}}

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from fmfair.errors import plural
 from fmfair.gap_table import MARK, VERDICT, verdict_meaning
 from fmfair.render import Table, visible
 from fmfair.shown import (
@@ -51,7 +52,9 @@ def pair_table(shown: Shown, metrics: Sequence[str], reference: Mapping[str, str
     )
     rows = ranked.head(most).sort("\0row")
     full, *leaner = (_table(shown, rows, without) for without in FORMS)
-    said = ["difference: group less other group; p (Holm): adjusted for the pairs of its attribute and metric"]
+    count = shown.tested.get("pairs")
+    tested = f"; {plural(count, 'pair')} tested" if count else ""
+    said = [f"difference: group less other group; p (Holm): adjusted within attribute and metric{tested}"]
     if alone and rows[VERDICT].count():
         said.append(verdict_meaning(shown.margins))
     if rows["few"].any():

@@ -62,7 +62,8 @@ class Report(Result):
             `n`, positives `n_pos` and the sum of the scores. ROC curves, calibration and rates at any threshold follow
             from it. Empty with ranks, decisions, weights or `suppress_below`, and of more than 2,000 groups.
         notes: What was left out, assumed or found by name, one sentence each.
-        metadata: Task, conventions, columns and options.
+        metadata: Task, conventions, columns and options; with intervals, `tested` says how many gaps and pairs of
+            groups have a p value.
 
     Examples:
         >>> import polars as pl

@@ -48,6 +48,7 @@ class Shown:
         margins: By the name of a metric, the difference that matters.
         others: The thresholds that are not shown.
         open: The metrics of which some value is only known between bounds.
+        tested: How many gaps and pairs of groups the report tests, also those that are not shown.
     """
 
     by: Mapping[str, str]
@@ -61,6 +62,7 @@ class Shown:
     margins: Mapping[str, float]
     others: tuple[str, ...]
     open: frozenset[str]
+    tested: Mapping[str, int]
 
     @property
     def keys(self) -> list[str]:
@@ -108,6 +110,7 @@ def shown_of(frames: Frames, metadata: Mapping[str, Any], most: int | None = Non
         gaps=main["gaps"],
         pairs=main.get("pairs", pl.DataFrame()),
         margins=margins,
+        tested=metadata.get("tested") or {},
         others=_other_thresholds(renamed["groups"], renamed["summary"], at),
         open=frozenset().union(*(_open_metrics(frames[name]) for name in ("groups", "gaps", "overall"))),
     )

@@ -10,8 +10,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from engines import both
 from polars.testing import assert_frame_equal
 from reports import big_report, decided, groups_of, rows_of, with_frames
+from small_tables import T
 
 import fmfair
 from fmfair.columns import INTERVALS
@@ -124,8 +126,8 @@ def test_a_gap_has_on_one_line_its_interval_what_chance_makes_of_it_and_what_cou
         ["site", "tpr", "d", "4/9!", "29", "9", "b", "0.900", "400"],
     ]
     assert (
-        "p: of no difference, each gap for itself; by chance <=: exceeded by 1 in 20 gaps of equal groups; detectable: "
-        "the smallest true gap that such a sample shows in 4 of 5 cases"
+        "p: of no difference, each of 2 gaps for itself; by chance <=: exceeded by 1 in 20 gaps of equal groups; "
+        "detectable: the smallest true gap that such a sample shows in 4 of 5 cases"
     ) in said(report)
     assert "gaps: some method" in said(report)
     assert "of some gaps: some doubt" in said(report)
@@ -277,3 +279,18 @@ def test_a_stored_report_is_printed_without_scipy(tmp_path: Path) -> None:
 
 def test_a_report_without_intervals_is_as_it_was() -> None:
     assert "?" not in str(big_report()).split("Notes")[0]
+
+
+def test_a_report_says_how_many_tests_it_holds() -> None:
+    reports = both(T, y_true="y", y_score="s1", by=[], attributes="group", metrics=["auc", "tpr", "ece", "tp"])
+    for report in reports:
+        # The gap called equal_opportunity is that of tpr, and ece has no test.
+        assert report.metadata["tested"] == {"gaps": 2, "pairs": 6}
+        assert "p: of no difference, each of 2 gaps for itself" in said(report)
+        pairs = " ".join(report.to_text("pairs").split())
+        assert "p (Holm): adjusted within attribute and metric; 6 pairs tested" in pairs
+    plain = fmfair.evaluate(T, y_true="y", y_score="s1", by=[], attributes="group", ci=None)
+    assert plain.metadata["tested"] is None
+    alone = fmfair.evaluate(T.with_columns(group=pl.lit("A")), y_true="y", y_score="s1", by=[], attributes="group")
+    assert alone.metadata["tested"] == {"gaps": 0, "pairs": 0}
+    assert "for itself" not in alone.to_text()

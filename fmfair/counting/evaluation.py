@@ -14,7 +14,7 @@ from fmfair.counting.gap_bounds import compare_bounded
 from fmfair.counting.measured import Measuring
 from fmfair.counting.merging import added_up, read_counts
 from fmfair.errors import listing, plural
-from fmfair.metadata import describe
+from fmfair.metadata import describe, tested
 from fmfair.notes import Notes
 from fmfair.options import Threshold, check_options
 from fmfair.report import Report
@@ -105,7 +105,7 @@ def evaluate_counts(
     backend = Backend(measuring.measure, compare_bounded, curves=None if facts.suppressed else counted.curves)
     frames = build_frames(counted, options, notes, "classification", backend)
     columns = Columns(attributes=tuple(facts.attributes), by=tuple(counted.by.columns))
-    metadata = describe("classification", counted, columns, options, "counts")
+    metadata = describe("classification", counted, columns, options, "counts") | tested(options, frames)
     metadata["counts"] = {"grid": facts.grid, "suppress_below": facts.suppress_below}
     return Report(**frames, notes=tuple(notes), metadata=metadata)
 
