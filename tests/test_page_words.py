@@ -8,22 +8,32 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
+from statsmodels.stats.multitest import multipletests
+from test_wording import BANNED
 
 import fmfair
-from fmfair.page.material import Material, material_of
+from fmfair.page.drawings import Drawings
+from fmfair.page.material import Material, View, material_of
 from fmfair.page.plan import plan_of
+from fmfair.page.screening import screen
 from fmfair.page.section import Table
 from fmfair.page.sections import crosswalk, limits, methods, plan, provenance, summary
 from fmfair.page.telling import thousand
-from tests.test_wording import BANNED
 
 XRAYS = Path(__file__).parent.parent / "examples" / "data" / "nih_expert_labels.csv"
 
 
 def material(report: fmfair.Report, **stated: object) -> Material:
     return material_of(report._frames(), report.notes, report.metadata, plan_of(stated))
+
+
+@pytest.fixture(autouse=True)
+def words_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No figures, which take long to draw and are tested by themselves."""
+    monkeypatch.setattr(summary, "_figures", lambda *_: [])
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +129,60 @@ def test_of_several_by_keys_the_clearest_are_told_and_the_others_together(labels
 def scored(n: int = 600, **columns: Any) -> pl.DataFrame:
     rows = {"y_true": [int(k % 3 == 0) for k in range(n)], "y_score": [(k * 37 % 101) / 100 for k in range(n)]}
     return pl.DataFrame({**rows, **columns})
+
+
+def many_without_a_difference() -> fmfair.Report:
+    """Sixty models on groups that do not differ."""
+    draws, n = np.random.default_rng(5), 300
+    parts = []
+    for model in range(60):
+        y = (np.arange(n) % 3 == 0).astype(int)
+        rows = {"y_true": y, "y_score": draws.random(n) * 0.7 + 0.3 * y, "sex": draws.choice(["F", "M"], n)}
+        parts.append(pl.DataFrame({**rows, "model": f"m{model}"}))
+    return fmfair.evaluate(pl.concat(parts), by="model", attributes=["sex"], metrics=["auc"])
+
+
+def test_of_many_comparisons_those_that_chance_alone_would_show_are_not_told_as_differences() -> None:
+    of = material(many_without_a_difference())
+    content = summary.section(of).content
+    found = screen(of)
+    shown = sum(gap is not None and gap.shown for gap in found.gaps.values())
+    assert shown > 0  # one in twenty is to be expected
+    assert not found.passed
+    ((part,),) = (one["told"] for one in content["attributes"])
+    assert "may be chance" in part["said"] or "may by chance" in part["said"]
+    assert f"No difference in AUC was shown for {60 - shown} results" in part["said"]
+    assert content["screen"] == "Exploratory, 60 comparisons, screen at q = 0.10."
+    assert not any("served worse" in text for text in texts(dict(content)))
+
+
+def test_the_plot_of_the_first_page_is_of_the_by_key_with_the_clearest_difference(
+    labels: fmfair.Report, xrays: fmfair.Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    drawn: list[tuple[str, str, list[str]]] = []
+
+    def forest(_: Drawings, view: View, metric: str, attributes: list[str], width: int) -> None:
+        assert width
+        drawn.append((view.title, metric, list(attributes)))
+
+    monkeypatch.setattr(Drawings, "forest", forest)
+    summary.section(material(labels))
+    summary.section(material(xrays))
+    summary.section(material(many_without_a_difference()))
+    assert drawn == [("label pneumothorax", "tpr", ["sex", "view"]), ("", "tpr", ["sex", "view"])]
+
+
+def test_what_was_settled_before_is_adjusted_by_holm(xrays: fmfair.Report) -> None:
+    loose, strict = screen(material(xrays)), screen(material(xrays, pre_specified=["sex", "view"]))
+    p = [gap.p for gap in strict.gaps.values() if gap is not None and gap.p is not None]
+    adjusted = multipletests(p, method="holm")[1]
+    expected = {key for key, value in zip(strict.gaps, adjusted, strict=True) if value < 0.05}
+    assert strict.passed == expected == {(0, "view", "tpr"), (0, "view", "tnr")}
+    assert strict.planned
+    assert not loose.planned
+    said = summary.section(material(xrays, pre_specified=["view", "sex"])).content["screen"]
+    assert said == "Pre-specified, 4 comparisons, adjusted by Holm's method."
 
 
 def test_groups_that_are_too_small_are_named_and_not_judged() -> None:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import false_discovery_control
 
-from fmfair.statistics.multiplicity import holm
+from fmfair.statistics.multiplicity import benjamini_hochberg, holm
 
 NAN = math.nan
 
@@ -49,3 +50,13 @@ def test_many_families_at_once(tests: list[tuple[int, float]]) -> None:
 
 def test_tiny_p_values_keep_their_digits() -> None:
     assert holm([1e-300, 0.5, 1e-200], [7, 7, 7]).tolist() == pytest.approx([3e-300, 0.5, 2e-200], rel=1e-12)
+
+
+@given(st.lists(st.one_of(st.floats(0, 1), st.just(NAN)), max_size=40))
+def test_the_screen_is_that_of_benjamini_and_hochberg(p: list[float]) -> None:
+    adjusted = benjamini_hochberg(p)
+    known = [i for i, value in enumerate(p) if not math.isnan(value)]
+    assert np.isnan(adjusted).tolist() == [math.isnan(value) for value in p]
+    if known:
+        expected = false_discovery_control([p[i] for i in known], method="bh")
+        assert adjusted[known].tolist() == pytest.approx(expected.tolist(), rel=1e-12, abs=1e-300)

@@ -117,12 +117,29 @@ SITUATIONS = {
         ),
     ),
     "many results, not shown": (
-        gap_wording.not_shown_in("tpr", [(f"model {k}", SEX) for k in range(20)]),
+        gap_wording.not_shown_in(
+            "tpr", [(f"model {k}", replace(SEX, limits=(0.0, 0.08 + k / 100))) for k in range(20)]
+        ),
         (
-            "No difference in sensitivity was shown for model 0, model 1, model 2, model 3, model 4 and 15 more; "
-            "differences of these up to 17, 17, 17, 17 and 17 percentage points (95% intervals) cannot be ruled out."
+            "No difference in sensitivity was shown for 20 results; differences up to 8 percentage points in the most "
+            "and 27 percentage points in the least precise (95% intervals) cannot be ruled out."
         ),
     ),
+    "several results that do not stand out": (
+        gap_wording.shown_by_chance("tpr", [("label a", VIEW)], 14),
+        (
+            "A difference in sensitivity was shown for label a (AP lower than PA by 22 percentage points, 95% interval "
+            "8 to 34). Among so many comparisons this may be chance."
+        ),
+    ),
+    "many results that do not stand out": (
+        gap_wording.shown_by_chance("tpr", [(f"model {k}", VIEW) for k in range(13)], 280),
+        (
+            "In 13 of 280 results the interval of the gap in sensitivity leaves out 0, as it may by chance among so "
+            "many comparisons."
+        ),
+    ),
+    "pre-specified": (wording.pre_specified(6), "Pre-specified, 6 comparisons, adjusted by Holm's method."),
     "no interval": (
         gap_wording.gap(replace(VIEW, limits=None)),
         (

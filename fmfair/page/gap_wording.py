@@ -180,23 +180,41 @@ def shown_in(metric: str, where: Sequence[tuple[str, Gap]]) -> str:
     return f"A difference in {spoken(metric)} was shown for {joined([*told, *more])}."
 
 
+def shown_by_chance(metric: str, where: Sequence[tuple[str, Gap]], of: int) -> str:
+    """Results whose intervals leave out 0, but that do not stand out among all that were looked at.
+
+    Args:
+        metric: The metric.
+        where: The name of each result and its gap.
+        of: How many results there are.
+    """
+    if len(where) <= MAX_NAMED:
+        return f"{shown_in(metric, where)} Among so many comparisons this may be chance."
+    text = f"In {len(where):,} of {of:,} results the interval of the gap in {spoken(metric)} leaves out 0"
+    return f"{text}, as it may by chance among so many comparisons."
+
+
 def not_shown_in(metric: str, where: Sequence[tuple[str, Gap]]) -> str:
-    """Several results in none of which a difference is shown, with what each leaves possible.
+    """Several results in none of which a difference is shown, with what each leaves possible; of many the range.
 
     Args:
         metric: The metric.
         where: The name of each result and its gap.
     """
-    named = where[:MAX_NAMED]
-    more = [f"{len(where) - MAX_NAMED:,} more"] if len(where) > MAX_NAMED else []
-    who = joined([*(visible(name) for name, _ in named), *more])
+    many = len(where) > MAX_NAMED
+    who = f"{len(where):,} results" if many else joined([visible(name) for name, _ in where])
     text = f"No difference in {spoken(metric)} was shown for {who}"
-    if any(of.limits is None for _, of in named):
+    gaps = [of for _, of in where]
+    highs = [of.limits[1] for of in gaps if of.limits is not None]
+    if len(highs) < len(gaps):
         return f"{text}; without intervals none can be ruled out."
-    most = joined([_figures(of, of.limits[1])[0] for _, of in named if of.limits is not None])
-    level = f"{level_text(named[0][1].level)}{'s' if len(named) > 1 else ''}"
-    first = "of these " if more else ""
-    return f"{text}; differences {first}up to {most}{unit(metric)} ({level}) cannot be ruled out."
+    level = f"{level_text(gaps[0].level)}{'s' if len(where) > 1 else ''}"
+    if many:
+        low, high = (f"{most}{unit(metric)}" for most in figures(metric, [min(highs), max(highs)], max(highs)))
+        most = f"{low} in the most and {high} in the least precise"
+        return f"{text}; differences up to {most} ({level}) cannot be ruled out."
+    most = joined([_figures(of, high)[0] for of, high in zip(gaps, highs, strict=True)])
+    return f"{text}; differences up to {most}{unit(metric)} ({level}) cannot be ruled out."
 
 
 def not_compared(metric: str, reason: str | None) -> str:

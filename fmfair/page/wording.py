@@ -176,6 +176,16 @@ def exploratory(comparisons: int, screen: float | None = None) -> str:
     return f"{text}; intervals and p values take no account of their number." if comparisons > 1 else f"{text}."
 
 
+def pre_specified(comparisons: int) -> str:
+    """What was looked at as it had been settled before.
+
+    Examples:
+        >>> pre_specified(6)
+        "Pre-specified, 6 comparisons, adjusted by Holm's method."
+    """
+    return f"Pre-specified, {plural(comparisons, 'comparison')}, adjusted by Holm's method."
+
+
 def model_difference(
     metric: str,
     models: tuple[str, str],

@@ -11,13 +11,13 @@ from fmfair.page.gap_wording import Gap
 from fmfair.page.material import Material, View
 from fmfair.page.numerals import as_sentence, carried_by, joined, spoken
 from fmfair.page.plan import NOT_STATED
+from fmfair.page.screening import Q, Screen, screen
 from fmfair.page.section import Figure, Section
 from fmfair.page.sections.limits import main_limits
 from fmfair.page.telling import (
     READINGS,
     carried_counts,
     few_of,
-    gap_of,
     gap_row,
     gap_sentence,
     group_row,
@@ -30,11 +30,12 @@ from fmfair.page.telling import (
     thousand,
     told_metrics,
 )
-from fmfair.page.wording import not_compared_in, over_all, over_by_keys
+from fmfair.page.wording import exploratory, not_compared_in, over_all, over_by_keys, pre_specified
 from fmfair.render import visible
 from fmfair.shown import metric_of
 
 NOT_SHOWN, OPEN, NOT_COMPARED = "no difference shown", "cannot tell", "not compared"
+NOT_CLEAR = "may be chance among so many comparisons"
 # Of many by-keys, the gaps that are told one by one.
 MAX_TOLD = 3
 MAX_FEW = 10
@@ -44,26 +45,34 @@ MAX_DRAWN = 40
 
 def section(material: Material) -> Section:
     """One page for those who decide; attributes with a difference that is shown come first."""
-    attributes = [_attribute(name, material) for name in material.attributes]
+    found = screen(material)
+    attributes = [_attribute(name, material, found) for name in material.attributes]
     content = {
         "facts": _facts(material),
         "overall": _overall(material),
         "readings": [READINGS[name] for name in told_metrics(material) if name in READINGS],
         "attributes": sorted(attributes, key=lambda one: not any(part["shown"] for part in one["told"])),
-        "figures": _figures(material),
+        "screen": _screen(found),
+        "figures": _figures(material, found),
         "few": _few(material),
         "limits": main_limits(material),
     }
     return Section("summary", "Summary", content)
 
 
-def _figures(material: Material) -> list[Figure]:
+def _screen(found: Screen) -> str:
+    """How many differences were looked at for this page, and what was done about their number."""
+    if not found.compared:
+        return ""
+    return pre_specified(found.compared) if found.planned else exploratory(found.compared, Q)
+
+
+def _figures(material: Material, found: Screen) -> list[Figure]:
     """The groups of all attributes in one plot; of several by-keys those of the one with the clearest difference."""
     metric, views = material.headline, list(material.views)
     if len(views) > 1:
-        gaps = [(v, gap_of(v, material, name, metric)) for name in material.attributes for v in views]
-        shown = [(v, gap) for v, gap in gaps if gap is not None and gap.shown]
-        views = [max(shown, key=lambda pair: _low(pair[1]))[0]] if shown else []
+        clear = [key for key in found.passed if key[2] == metric]
+        views = [views[min(clear, key=lambda key: (-_low(found.gaps[key]), key))[0]]] if clear else []
     drawings = Drawings(material, "summary")
     figures = [
         drawings.forest(view, metric, material.attributes, ALONE)
@@ -119,35 +128,35 @@ def _overall(material: Material) -> list[str]:
     return said
 
 
-def _attribute(attribute: str, material: Material) -> dict[str, Any]:
+def _attribute(attribute: str, material: Material, found: Screen) -> dict[str, Any]:
     if len(material.views) == 1:
-        (view,) = material.views
-        told = [_one(view, material, attribute, metric) for metric in told_metrics(material)]
+        told = [_one(material, attribute, metric, found) for metric in told_metrics(material)]
         return {"title": attribute, "told": told}
-    return {"title": attribute, "told": _several(material, attribute)}
+    told = [part for metric in told_metrics(material) for part in _several(material, attribute, metric, found)]
+    return {"title": attribute, "told": told}
 
 
-def _one(view: View, material: Material, attribute: str, metric: str) -> dict[str, Any]:
+def _one(material: Material, attribute: str, metric: str, found: Screen) -> dict[str, Any]:
     """A sentence, what it comes to, and what it means for 1,000 of either group where a difference is shown."""
-    gap = gap_of(view, material, attribute, metric)
-    label = _label(view, material, attribute, gap)
-    means = []
-    if gap is not None and gap.shown and metric in ("tpr", "tnr") and metric == material.headline:
-        means = _of_either(view, material, attribute)
+    key, (view,) = (0, attribute, metric), material.views
+    passed = key in found.passed
+    means = _of_either(view, material, attribute) if passed and metric == material.headline and metric == "tpr" else []
     return {
-        "label": f"{as_sentence(spoken(metric))}: {label}",
+        "label": f"{as_sentence(spoken(metric))}: {_label(view, material, attribute, found.gaps[key], passed=passed)}",
         "said": gap_sentence(view, material, attribute, metric),
         "means": means,
-        "shown": gap is not None and gap.shown,
+        "shown": passed,
     }
 
 
-def _label(view: View, material: Material, attribute: str, gap: Gap | None) -> str:
+def _label(view: View, material: Material, attribute: str, gap: Gap | None, *, passed: bool) -> str:
     """What the sentence comes to, in a few words."""
     if gap is None:
         return NOT_COMPARED
     if not gap.shown:
         return OPEN if gap.limits is None or gap_wording.is_open(gap) else NOT_SHOWN
+    if not passed:
+        return NOT_CLEAR
     known = metric_of(gap.metric)
     if known is None or known.direction == "none":
         return "difference shown"
@@ -167,31 +176,38 @@ def _of_either(view: View, material: Material, attribute: str) -> list[tuple[str
     return found
 
 
-def _several(material: Material, attribute: str) -> list[dict[str, Any]]:
+def _several(material: Material, attribute: str, metric: str, found: Screen) -> list[dict[str, Any]]:
     """Of several by-keys the clearest differences one by one, and the others together."""
-    told: list[dict[str, Any]] = []
-    for metric in told_metrics(material):
-        found = [(view, gap_of(view, material, attribute, metric)) for view in material.views]
-        clear = sorted(((v, g) for v, g in found if g is not None and g.shown), key=lambda pair: -_low(pair[1]))
-        alone = MAX_TOLD if metric == material.headline else 0
-        for view, gap in clear[:alone]:
-            label = f"{visible(view.title)}: {_label(view, material, attribute, gap)}"
-            told.append({"label": label, "said": gap_wording.gap(gap), "means": [], "shown": True})
-        more = [(view.title, gap) for view, gap in clear[alone:]]
-        others = [(view.title, gap) for view, gap in found if gap is not None and not gap.shown]
-        undefined = sum(gap is None for _, gap in found)
-        said = [
-            *([gap_wording.shown_in(metric, more)] if more else []),
-            *([gap_wording.not_shown_in(metric, others)] if others else []),
-            *([not_compared_in(metric, undefined, len(found))] if undefined else []),
-        ]
-        label = f"{as_sentence(spoken(metric))}{', the others' if clear[:alone] else ''}"
-        told += [{"label": label, "said": " ".join(said), "means": [], "shown": bool(more)}] if said else []
-    return told
+    views = material.views
+    gaps = [(position, found.gaps[position, attribute, metric]) for position in range(len(views))]
+    known = sorted(((at, gap) for at, gap in gaps if gap is not None), key=lambda one: (-_low(one[1]), one[0]))
+    passed = [one for one in known if (one[0], attribute, metric) in found.passed]
+    alone = passed[:MAX_TOLD] if metric == material.headline else []
+    told = [
+        {
+            "label": f"{visible(views[at].title)}: {_label(views[at], material, attribute, gap, passed=True)}",
+            "said": gap_wording.gap(gap),
+            "means": [],
+            "shown": True,
+        }
+        for at, gap in alone
+    ]
+    more = [(views[at].title, gap) for at, gap in passed[len(alone) :]]
+    unclear = [(views[at].title, gap) for at, gap in known if gap.shown and (at, attribute, metric) not in found.passed]
+    others = [(views[at].title, gap) for at, gap in sorted(known, key=lambda one: one[0]) if not gap.shown]
+    undefined = len(gaps) - len(known)
+    said = [
+        *([gap_wording.shown_in(metric, more)] if more else []),
+        *([gap_wording.shown_by_chance(metric, unclear, len(views))] if unclear else []),
+        *([gap_wording.not_shown_in(metric, others)] if others else []),
+        *([not_compared_in(metric, undefined, len(views))] if undefined else []),
+    ]
+    label = f"{as_sentence(spoken(metric))}{', the others' if alone else ''}"
+    return [*told, *([{"label": label, "said": " ".join(said), "means": [], "shown": bool(more)}] if said else [])]
 
 
-def _low(gap: Gap) -> float:
-    return gap.limits[0] if gap.limits else 0.0
+def _low(gap: Gap | None) -> float:
+    return gap.limits[0] if gap is not None and gap.limits else 0.0
 
 
 def _few(material: Material) -> str:
