@@ -167,8 +167,8 @@ def test_the_plot_of_the_first_page_is_of_the_by_key_with_the_clearest_differenc
         drawn.append((view.title, metric, list(attributes)))
 
     monkeypatch.setattr(Drawings, "forest", forest)
-    summary.section(material(labels))
-    summary.section(material(xrays))
+    assert summary.section(material(labels)).content["drawn"] == "Drawn: label pneumothorax."
+    assert summary.section(material(xrays)).content["drawn"] == ""
     summary.section(material(many_without_a_difference()))
     assert drawn == [("label pneumothorax", "tpr", ["sex", "view"]), ("", "tpr", ["sex", "view"])]
 

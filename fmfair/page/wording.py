@@ -116,7 +116,7 @@ def over_all(metric: str, row: Mapping[str, Any], level: float | None, rows: str
     return f"Over all {rows}s, {name} was {text}."
 
 
-def over_by_keys(metric: str, values: Sequence[tuple[str, float | None]]) -> str:
+def over_by_keys(metric: str, values: Sequence[tuple[str, float | None]], rows: str = "row") -> str:
     """From which to which value a metric goes over several results, each named.
 
     Examples:
@@ -126,12 +126,12 @@ def over_by_keys(metric: str, values: Sequence[tuple[str, float | None]]) -> str
     known = [(number, name) for name, number in values if number is not None]
     name = spoken(metric)
     if not known:
-        return f"Over all rows, {name} is not defined in any of {len(values):,} results."
+        return f"Over all {rows}s, {name} is not defined in any of {len(values):,} results."
     ends = (min(known), max(known))
     texts = figures(metric, [number for number, _ in ends])
     low, high = (f"{t}{sign(metric)} ({visible(who)})" for t, (_, who) in zip(texts, ends, strict=True))
     of = f"{len(known):,} of {len(values):,} results" if len(known) < len(values) else f"{len(values):,} results"
-    return f"Over all rows, {name} went from {low} to {high} in {of}."
+    return f"Over all {rows}s, {name} went from {low} to {high} in {of}."
 
 
 def not_compared_in(metric: str, count: int, of: int) -> str:

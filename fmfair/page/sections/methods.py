@@ -151,7 +151,8 @@ def _remarks(material: Material) -> list[str]:
 
 def _metrics(material: Material) -> list[Metric]:
     """The metrics of the results that the registry knows, in their order."""
-    names = [name for frame in ("overall", "groups") for name in material.frames[frame]["metric"]]
+    frames = [material.frames[name] for name in ("overall", "groups")]
+    names = [name for frame in frames for name in frame["metric"].unique(maintain_order=True)]
     found = [_known(name) for name in dict.fromkeys(names)]
     return [metric for metric in found if metric is not None]
 

@@ -46,6 +46,7 @@ MAX_DRAWN = 40
 def section(material: Material) -> Section:
     """One page for those who decide; attributes with a difference that is shown come first."""
     found = screen(material)
+    drawn = _drawn(material, found)
     attributes = [_attribute(name, material, found) for name in material.attributes]
     content = {
         "facts": _facts(material),
@@ -53,7 +54,8 @@ def section(material: Material) -> Section:
         "readings": [READINGS[name] for name in told_metrics(material) if name in READINGS],
         "attributes": sorted(attributes, key=lambda one: not any(part["shown"] for part in one["told"])),
         "screen": _screen(found),
-        "figures": _figures(material, found),
+        "drawn": f"Drawn: {visible(drawn.title)}." if drawn is not None and drawn.title else "",
+        "figures": _figures(material, drawn),
         "few": _few(material),
         "limits": main_limits(material),
     }
@@ -67,19 +69,21 @@ def _screen(found: Screen) -> str:
     return pre_specified(found.compared) if found.planned else exploratory(found.compared, Q)
 
 
-def _figures(material: Material, found: Screen) -> list[Figure]:
-    """The groups of all attributes in one plot; of several by-keys those of the one with the clearest difference."""
-    metric, views = material.headline, list(material.views)
-    if len(views) > 1:
-        clear = [key for key in found.passed if key[2] == metric]
-        views = [views[min(clear, key=lambda key: (-_low(found.gaps[key]), key))[0]]] if clear else []
-    drawings = Drawings(material, "summary")
-    figures = [
-        drawings.forest(view, metric, material.attributes, ALONE)
-        for view in views
-        if 0 < len(carried_counts([view], material.attributes, metric)) <= MAX_DRAWN
-    ]
-    return [figure for figure in figures if figure is not None]
+def _drawn(material: Material, found: Screen) -> View | None:
+    """The by-key whose groups are drawn: of several the one with the clearest difference that stands out."""
+    if len(material.views) == 1:
+        return material.views[0]
+    clear = [key for key in found.passed if key[2] == material.headline]
+    return material.views[min(clear, key=lambda key: (-_low(found.gaps[key]), key))[0]] if clear else None
+
+
+def _figures(material: Material, view: View | None) -> list[Figure]:
+    """The groups of all attributes in one plot."""
+    metric, attributes = material.headline, material.attributes
+    if view is None or not 0 < len(carried_counts([view], attributes, metric)) <= MAX_DRAWN:
+        return []
+    figure = Drawings(material, "summary").forest(view, metric, attributes, ALONE)
+    return [] if figure is None else [figure]
 
 
 def _facts(material: Material) -> list[tuple[str, str]]:
@@ -120,7 +124,7 @@ def _overall(material: Material) -> list[str]:
         if len(material.views) == 1:
             said += [over_all(metric, row, level, word) for _, row in rows]
         else:
-            said.append(over_by_keys(metric, [(title, row["value"]) for title, row in rows]))
+            said.append(over_by_keys(metric, [(title, row["value"]) for title, row in rows], word))
     if len(material.views) == 1:
         (view,) = material.views
         sentence = thousand({m: overall_row(view, m) for m in ("tpr", "tnr")}, prevalence_of(view), word)
