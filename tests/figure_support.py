@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any
 from xml.etree import ElementTree as ET
 
-import altair as alt
 import polars as pl
 
 import fmfair
@@ -67,7 +66,6 @@ def dice_report(ci: float | None = 0.95) -> Report:
 def data_of(chart: Figure) -> list[dict[str, Any]]:
     """All rows of all layers."""
     spec = chart.to_dict()
-    assert isinstance(chart, alt.LayerChart | alt.VConcatChart)
     return [row for data in spec["datasets"].values() for row in data] + _inline(spec)
 
 

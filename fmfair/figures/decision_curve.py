@@ -11,12 +11,13 @@ from fmfair.figures.binned import Binned, benefit_points, binned
 from fmfair.figures.data import Where
 from fmfair.figures.panels import Panels, by_name, panels_of
 from fmfair.figures.text import first_few
-from fmfair.figures.theme import BLUE, INK, MUTED, Look, Words, drawn
+from fmfair.figures.theme import BLUE, INK, MUTED, Look, Words, drawn, unchecked
 
 # The lowest net benefit that is shown, as a share of the highest: what lies far below none is of no interest.
 _BELOW = 0.25
 
 
+@unchecked
 def decision_curve(
     curves: pl.DataFrame, *, attribute: str | None = None, where: Where = None, look: Look | None = None
 ) -> alt.LayerChart:

@@ -26,12 +26,14 @@ from fmfair.figures.theme import (
     pixels,
     rows_chart,
     text_layer,
+    unchecked,
 )
 from fmfair.figures.words import differences, finding
 
 ALL = "all rows"
 
 
+@unchecked
 def forest(
     groups: pl.DataFrame,
     overall: pl.DataFrame,

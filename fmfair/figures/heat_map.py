@@ -25,6 +25,7 @@ from fmfair.figures.theme import (
     pixels_across,
     rows_chart,
     text_layer,
+    unchecked,
 )
 from fmfair.figures.words import differences, finding
 
@@ -37,6 +38,7 @@ _CELL, _LEAST, _MOST = 38, 64, 130
 _LEGEND = 3 * LINE + 14
 
 
+@unchecked
 def heat_map(
     groups: pl.DataFrame,
     overall: pl.DataFrame,

@@ -28,11 +28,13 @@ from fmfair.figures.theme import (
     pixels_across,
     rows_chart,
     text_layer,
+    unchecked,
 )
 
 _CELL, _LEAST, _MOST, _FOOT, _SIDE = 24, 92, 240, 18, 9
 
 
+@unchecked
 def models(
     groups: pl.DataFrame,
     overall: pl.DataFrame,

@@ -36,12 +36,14 @@ from fmfair.figures.theme import (
     pixels,
     rows_chart,
     text_layer,
+    unchecked,
 )
 
 _SHARE = 0.4
 _KINDS = (("overall", "square", INK, -6.0), ("worst", "circle", BLUE, 6.0))
 
 
+@unchecked
 def overall_against_worst(
     overall: pl.DataFrame,
     gaps: pl.DataFrame,

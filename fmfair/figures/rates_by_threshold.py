@@ -12,12 +12,13 @@ from fmfair.figures.data import Where
 from fmfair.figures.panels import Panels, by_name, panels_of
 from fmfair.figures.reliability import LEVEL
 from fmfair.figures.text import first_few, number
-from fmfair.figures.theme import BLUE, INK, Look, Words, drawn, rows_chart
+from fmfair.figures.theme import BLUE, INK, Look, Words, drawn, rows_chart, unchecked
 
 # Each rate with its colour and how its line is broken.
 _RATES: tuple[tuple[str, str, list[int]], ...] = (("tpr", BLUE, [1, 0]), ("fpr", INK, [5, 3]))
 
 
+@unchecked
 def rates_by_threshold(
     curves: pl.DataFrame, *, attribute: str | None = None, where: Where = None, look: Look | None = None
 ) -> alt.LayerChart:

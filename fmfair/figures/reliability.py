@@ -11,11 +11,12 @@ from fmfair.figures.binned import Binned, binned, reliability_points
 from fmfair.figures.data import Where
 from fmfair.figures.panels import Panels, by_name, panels_of, whole_line
 from fmfair.figures.text import first_few, number
-from fmfair.figures.theme import BLUE, INK, MUTED, PAPER, Look, Words, drawn, rows_chart
+from fmfair.figures.theme import BLUE, INK, MUTED, PAPER, Look, Words, drawn, rows_chart, unchecked
 
 LEVEL = 0.95
 
 
+@unchecked
 def reliability(
     curves: pl.DataFrame, *, attribute: str | None = None, where: Where = None, look: Look | None = None
 ) -> alt.LayerChart:

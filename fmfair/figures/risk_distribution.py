@@ -11,7 +11,7 @@ from fmfair.figures.binned import WIDTH, Binned, binned, distribution, median_be
 from fmfair.figures.data import Where
 from fmfair.figures.panels import Panels, by_name, panels_of
 from fmfair.figures.text import first_few, number
-from fmfair.figures.theme import BLUE, INK, Look, Words, drawn
+from fmfair.figures.theme import BLUE, INK, Look, Words, drawn, unchecked
 
 # Each outcome with its colour and how its line is broken.
 _OUTCOMES: tuple[tuple[str, str, list[int]], ...] = (
@@ -21,6 +21,7 @@ _OUTCOMES: tuple[tuple[str, str, list[int]], ...] = (
 )
 
 
+@unchecked
 def risk_distribution(
     curves: pl.DataFrame, *, attribute: str | None = None, where: Where = None, look: Look | None = None
 ) -> alt.LayerChart:

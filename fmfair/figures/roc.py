@@ -12,9 +12,10 @@ from fmfair.figures.binned import binned, roc_points
 from fmfair.figures.data import Where, context, measured
 from fmfair.figures.panels import by_name, panels_of, whole_line
 from fmfair.figures.text import capital, first_few, name_of, number
-from fmfair.figures.theme import BLUE, INK, MUTED, PAPER, Look, Words, drawn, rows_chart
+from fmfair.figures.theme import BLUE, INK, MUTED, PAPER, Look, Words, drawn, rows_chart, unchecked
 
 
+@unchecked
 def roc(
     curves: pl.DataFrame,
     groups: pl.DataFrame,

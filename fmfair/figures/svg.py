@@ -35,7 +35,7 @@ def svg_of(chart: Figure, *, key: str, title: str | None = None, description: st
     """
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", key):
         raise FmfairError(f"key={key!r} cannot be part of an id; expected letters, digits, - and _, a letter first")
-    spec = chart.to_dict()
+    spec = chart.to_dict(validate=False)
     said = _title_taken(spec)
     root = ET.fromstring(_converted(spec))
     width, height = root.attrib["width"], root.attrib["height"]

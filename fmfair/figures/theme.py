@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
 from types import MappingProxyType
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ParamSpec, TypeAlias
 
 import altair as alt
+from altair.utils.schemapi import debug_mode
 
 from fmfair.figures.text import LINE, SIZE, wrapped
 
-Figure: TypeAlias = alt.LayerChart | alt.VConcatChart
+Figure: TypeAlias = alt.LayerChart
 Layer: TypeAlias = alt.Chart
-Drawn = TypeVar("Drawn", alt.LayerChart, alt.VConcatChart)
+Parameters = ParamSpec("Parameters")
 
 INK, MUTED, GRID, PAPER, BAND = "#1b1b1b", "#595959", "#e2e2e2", "#ffffff", "#dde6ee"
 # Okabe and Ito's colours with at least 3:1 on white, in the order in which they are taken.
@@ -96,6 +98,20 @@ class Area:
     bottom: float = 44
 
 
+def unchecked(make: Callable[Parameters, Figure]) -> Callable[Parameters, Figure]:
+    """Makes a figure without checking every piece against Vega-Lite's schema, which takes most of the time.
+
+    The chart checks itself as a whole when it is shown or saved.
+    """
+
+    @wraps(make)
+    def made(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Figure:
+        with debug_mode(False):
+            return make(*args, **kwargs)
+
+    return made
+
+
 def css() -> str:
     """The colours of the figures as CSS variables, light and dark; print is light."""
     light = "".join(f"--figure-{name}:{colour};" for colour, (name, _) in COLOURS.items())
@@ -105,7 +121,8 @@ def css() -> str:
 
 def rows_chart(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
     """A chart on some rows, which are part of it."""
-    return alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
+    # Altair copies lists with every step that it takes, and tuples never.
+    return alt.Chart(alt.InlineData(values=tuple(dict(row) for row in rows)))
 
 
 def text_layer(rows: Sequence[Mapping[str, Any]], x: alt.X, y: alt.Y, **mark: Any) -> alt.Chart:
@@ -134,7 +151,7 @@ def pixels_across(name: str, size: float) -> alt.X:
     return alt.X(f"{name}:Q", axis=None, scale=scale)
 
 
-def drawn(layers: Sequence[Layer], area: Area, words: Words) -> alt.LayerChart:
+def drawn(layers: Sequence[Layer], area: Area, words: Words) -> Figure:
     """The layers in their area, with title and description; exactly as wide as area and margins."""
     whole = area.left + area.width + area.right
     title, above = title_of(words, whole - 16, dx=8 - area.left, offset=area.top)
@@ -150,13 +167,6 @@ def drawn(layers: Sequence[Layer], area: Area, words: Words) -> alt.LayerChart:
     )
 
 
-def stacked(panels: Sequence[alt.LayerChart], columns: int, width: float, words: Words) -> alt.VConcatChart:
-    """Panels of equal size in rows of so many columns, with title and description."""
-    title, _ = title_of(words, width - 16, offset=10)
-    rows = [alt.hconcat(*panels[k : k + columns], spacing=16) for k in range(0, len(panels), columns)]
-    return with_config(alt.vconcat(*rows, spacing=14).properties(title=title, padding=8, description=words.alt))
-
-
 def title_of(words: Words, width: float, **place: Any) -> tuple[alt.TitleParams, int]:
     """The title over a figure, and how high it is."""
     lines = wrapped(words.title, width, TITLE * 1.04)
@@ -165,14 +175,14 @@ def title_of(words: Words, width: float, **place: Any) -> tuple[alt.TitleParams,
     return title, TITLE_LINE * len(lines) + TITLE_GAP + LINE * len(below) + 4
 
 
-def with_config(chart: Drawn) -> Drawn:
+def with_config(chart: Figure) -> Figure:
     """The chart in the colours and sizes of all figures."""
     sizes: dict[str, Any] = {"labelFontSize": SIZE, "titleFontSize": SIZE, "titleFontWeight": "normal"}
     inks: dict[str, Any] = {"labelColor": INK, "titleColor": INK}
     lines: dict[str, Any] = {"gridColor": GRID, "domainColor": MUTED, "tickColor": MUTED}
     title: dict[str, Any] = {"fontSize": TITLE, "fontWeight": 600, "lineHeight": TITLE_LINE, "color": INK}
     below: dict[str, Any] = {"subtitleFontSize": SIZE, "subtitleLineHeight": LINE, "subtitlePadding": TITLE_GAP}
-    styled: Drawn = chart.configure(
+    styled: Figure = chart.configure(
         background=PAPER,
         font=FONT,
         view=alt.ViewConfig(stroke=None),
