@@ -92,9 +92,10 @@ def standing(material: Material) -> list[str]:
 
 
 def n_comparisons(material: Material) -> int:
-    """How many differences between groups the report makes: one per by-key, attribute, metric and threshold."""
-    gaps = material.frames["gaps"]
-    return gaps.filter(pl.col("statistic") == "difference", pl.col("value").is_not_null()).height
+    """How many gaps were tested, or without tests are told; those that go by another name too are counted once."""
+    gaps = material.frames["gaps"].filter(pl.col("statistic") == "difference")
+    names = [name for name in gaps["metric"].unique() if metric_of(name) is not None]
+    return int(gaps.filter(pl.col("metric").is_in(names))["p_value" if "p_value" in gaps.columns else "value"].count())
 
 
 def _without_intervals(material: Material) -> list[str]:

@@ -12,6 +12,7 @@ from fmfair.metrics.metric import Metric
 from fmfair.metrics.registry import list_metrics, requested
 from fmfair.page.material import Material
 from fmfair.page.numerals import joined, level_text
+from fmfair.page.screening import Q
 from fmfair.page.section import Column, Section, Table
 from fmfair.page.sections.limits import n_comparisons
 from fmfair.render import visible
@@ -94,8 +95,19 @@ def _of_intervals(material: Material) -> list[str]:
         f"Every value has a {level} where there is a method for it: {held} the true value.",
         "The interval of a gap holds for all pairs of groups at once. A difference is shown where it leaves out 0.",
         f"p is that of no difference between any groups. {usual}.",
+        _first_page(material),
         f"There are {alone}; p values and intervals are not adjusted for that number; {holm}.",
     ]
+
+
+def _first_page(material: Material) -> str:
+    """Which differences the summary tells as such."""
+    if set(material.attributes) <= set(material.plan.pre_specified):
+        how = "pass Holm's method over all comparisons of that page, as all attributes were settled before"
+    else:
+        how = f"pass a screen over all comparisons of that page, a share of {Q:.2f} of whose finds may be false"
+        how += " (Benjamini & Hochberg 1995)"
+    return f"The summary names a group as served worse only where the interval leaves out 0 and p values {how}."
 
 
 def _bootstrap(material: Material) -> str:

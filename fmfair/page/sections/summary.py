@@ -54,7 +54,7 @@ def section(material: Material) -> Section:
         "readings": [READINGS[name] for name in told_metrics(material) if name in READINGS],
         "attributes": sorted(attributes, key=lambda one: not any(part["shown"] for part in one["told"])),
         "screen": _screen(found),
-        "drawn": f"Drawn: {visible(drawn.title)}." if drawn is not None and drawn.title else "",
+        "drawn": f"The plot shows {visible(drawn.title)}." if drawn is not None and drawn.title else "",
         "figures": _figures(material, drawn),
         "few": _few(material),
         "limits": main_limits(material),
