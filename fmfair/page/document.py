@@ -120,6 +120,8 @@ def _hash_of(script: str) -> str:
 
 def _about(material: Material) -> str:
     """One line on what was evaluated."""
-    several = f", {len(material.views):,} results by {' and '.join(material.keys)}" if material.keys else ""
+    named = ", ".join(f"{name} {value}" for name, value in material.views[0].key.items())
+    several = f"{len(material.views):,} results by {' and '.join(material.keys)}"
+    what = ", ".join([material.task.capitalize(), *([named if len(material.views) == 1 else several] if named else [])])
     groups = f"; groups by {', '.join(material.attributes)}" if material.attributes else ""
-    return f"{material.task.capitalize()}{several}{groups}"
+    return f"{what}{groups}"

@@ -37,16 +37,18 @@ class View:
         values: The value of each by-key as it is in the frames.
         frames: The frames, at all thresholds: `summary`, `groups`, `gaps`, `overall` and, where there are any, `pairs`
             and `curves`.
+        alone: Whether there is no other by-key.
     """
 
     key: Mapping[str, str]
     values: Mapping[str, Any]
     frames: Frames
+    alone: bool = False
 
     @property
     def title(self) -> str:
-        """Which by-key this is; empty where there are none."""
-        return ", ".join(f"{name} {value}" for name, value in self.key.items())
+        """Which by-key this is; empty where there is no other."""
+        return "" if self.alone else ", ".join(f"{name} {value}" for name, value in self.key.items())
 
     @cached_property
     def main(self) -> Frames:
@@ -145,7 +147,7 @@ def _views(frames: Frames) -> list[View]:
     names = by_keys(frames)
     own = {name: f"\0{i}" for i, name in enumerate(names)}
     if not names:
-        return [View({}, {}, frames)]
+        return [View({}, {}, frames, alone=True)]
     columns = list(own.values())
     parts: dict[str, dict[tuple[Any, ...], pl.DataFrame]] = {
         name: frame.rename(own).partition_by(columns, as_dict=True, include_key=False, maintain_order=True)
@@ -158,6 +160,7 @@ def _views(frames: Frames) -> list[View]:
             dict(zip(names, (values[row] for values in shown), strict=True)),
             dict(zip(names, key, strict=True)),
             {name: part.get(key, _emptied(frames[name], names)) for name, part in parts.items()},
+            alone=keys.height == 1,
         )
         for row, key in enumerate(keys.iter_rows())
     ]

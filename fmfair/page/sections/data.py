@@ -91,7 +91,7 @@ def _characteristics(views: Sequence[View], material: Material) -> Table:
 def _caption(views: Sequence[View], material: Material) -> str:
     """Of which by-keys a table is: `label mass, every model`."""
     said = []
-    for name in material.keys:
+    for name in material.keys if len(material.views) > 1 else []:
         here, everywhere = ({view.key[name]: None for view in some} for some in (views, material.views))
         if len(here) == len(everywhere) and len(views) > 1:
             said.append(f"every {name}")
