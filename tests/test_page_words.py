@@ -17,6 +17,7 @@ from test_wording import BANNED
 import fmfair
 from fmfair.page.drawings import Drawings
 from fmfair.page.material import Material, View, material_of
+from fmfair.page.numerals import p_text
 from fmfair.page.plan import plan_of
 from fmfair.page.screening import screen
 from fmfair.page.section import Table
@@ -86,9 +87,11 @@ def test_the_first_page_says_who_is_served_worse_by_how_much_and_how_sure(xrays:
     assert [one["title"] for one in content["attributes"]] == ["view", "sex"]  # what is shown comes first
     sensitivity, specificity = content["attributes"][0]["told"]
     assert sensitivity["label"] == "Sensitivity: AP served worse than PA"
+    gap = xrays.gaps.filter(attribute="view", metric="tpr", statistic="difference").row(0, named=True)
+    points = f"{100 * gap['value']:.0f} percentage points"
+    within = f"95% interval {100 * gap['ci_low']:.0f} to {100 * gap['ci_high']:.0f}; {p_text(gap['p_value'])}"
     assert sensitivity["said"] == (
-        "Sensitivity was lower in AP (36%) than in PA (58%) by 22 percentage points (95% interval 8 to 34; p = 0.0015; "
-        "133 and 105 positives)."
+        f"Sensitivity was lower in AP (36%) than in PA (58%) by {points} ({within}; 133 and 105 positives)."
     )
     assert specificity["label"] == "Specificity: PA served worse than AP"
     assert [group for group, _ in sensitivity["means"]] == ["AP", "PA"]
@@ -236,6 +239,27 @@ def test_segmentations_speak_of_dice() -> None:
     assert part["label"] == "Mean Dice: B served worse than A"
     assert part["said"].startswith("Mean Dice was lower in B (0.730) than in A (0.880) by 0.150 (95% interval ")
     assert not any("share of positives" in one for one in limits.standing(of))
+
+
+def test_what_counts_leave_open_is_about_so_much() -> None:
+    rows = scored(sex=["F", "M"] * 300, y_score=[(k * 37 % 101) / 100 + (k % 7) / 1e3 for k in range(600)])
+    counted = fmfair.counts(rows.filter(pl.col("y_score") <= 1), suppress_below=10)
+    report = fmfair.evaluate_counts(counted, metrics=["auc"])
+    low, high = report.overall.select("bound_low", "bound_high").row(0)
+    assert high - low > 0.001
+    content = summary.section(material(report)).content
+    assert content["overall"][0].startswith("Over all rows, AUC was about 0.")
+    assert f"which leave open {low:.3f} to {high:.3f}" in content["overall"][0]
+    assert " (about 0." in content["attributes"][0]["told"][0]["said"]
+
+
+def test_counts_have_no_gap_and_are_told_as_they_are() -> None:
+    rows = scored(sex=["F", "M"] * 300)
+    content = summary.section(material(fmfair.evaluate(rows, metrics=["tp"]))).content
+    found = rows.filter(pl.col("y_true") == 1, pl.col("y_score") >= 0.5).height
+    assert content["overall"] == [f"Over all rows, true positives was {found} (600 rows)."]
+    ((part,),) = (one["told"] for one in content["attributes"])
+    assert part["said"] == "True positives was not compared: it has no gap."
 
 
 def test_a_tuned_threshold_is_the_first_limit() -> None:

@@ -48,6 +48,7 @@ class Gap:
         margin: The difference that matters, where the user named one.
         p: The p value of no difference.
         signed: The limits of worst less best, of two groups.
+        about: Whether the values are only the middle of bounds, as of counts.
     """
 
     metric: str
@@ -64,6 +65,7 @@ class Gap:
     margin: float | None = None
     p: float | None = None
     signed: tuple[float, float] | None = None
+    about: bool = False
 
     @property
     def shown(self) -> bool:
@@ -232,7 +234,7 @@ def _group(of: Gap, group: tuple[str, float]) -> str:
     count = of.counts[0] if group == of.worst else of.counts[1]
     if count is not None and count < COUNTS_ONLY:
         return f"{visible(group[0])} ({carried_by(count, of.denominator, of.rows)}: counts only)"
-    return f"{visible(group[0])} ({_figures(of, group[1])[0]}{sign(of.metric)})"
+    return f"{visible(group[0])} ({_about(of)}{_figures(of, group[1])[0]}{sign(of.metric)})"
 
 
 def _lower_or_higher(of: Gap) -> str:
@@ -244,7 +246,11 @@ def _figures(of: Gap, *numbers: float) -> list[str]:
 
 
 def _amount(of: Gap) -> str:
-    return f"{_figures(of, of.value)[0]}{unit(of.metric)}"
+    return f"{_about(of)}{_figures(of, of.value)[0]}{unit(of.metric)}"
+
+
+def _about(of: Gap) -> str:
+    return "about " if of.about else ""
 
 
 def _carried(of: Gap) -> str:

@@ -11,8 +11,8 @@ from fmfair.marks import carrier
 from fmfair.page import gap_wording, wording
 from fmfair.page.gap_wording import Gap
 from fmfair.page.material import Material, View
-from fmfair.page.numerals import COUNTS_ONLY
-from fmfair.shown import metric_of
+from fmfair.page.numerals import COUNTS_ONLY, FINE
+from fmfair.shown import bounded, metric_of, number
 
 # One side of an error is never told alone.
 COMPANIONS: Mapping[str, str] = {"tpr": "tnr", "tnr": "tpr", "ppv": "npv", "npv": "ppv"}
@@ -76,6 +76,7 @@ def gap_of(view: View, material: Material, attribute: str, metric: str) -> Gap |
         chance=row.get("chance_gap"),
         margin=(material.metadata.get("margins") or {}).get(metric),
         p=row.get("p_value"),
+        about=any(_is_open(one) for one in (row, worst, best)),
         signed=_signed(view, attribute, metric, (worst["group"], best["group"])),
     )
 
@@ -97,7 +98,7 @@ def gap_sentence(view: View, material: Material, attribute: str, metric: str) ->
     if gap is not None:
         return gap_wording.gap(gap)
     row = gap_row(view, attribute, metric)
-    return gap_wording.not_compared(metric, row["note"] if row else None)
+    return gap_wording.not_compared(metric, row["note"] if row else "it has no gap")
 
 
 def pair_is_shown(view: View, material: Material, attribute: str, gap: Gap) -> bool:
@@ -180,6 +181,11 @@ def group_row(view: View, attribute: str, group: str, metric: str) -> dict[str, 
         pl.col("attribute") == attribute, pl.col("group") == group, pl.col("metric") == metric
     )
     return next(found.head(1).iter_rows(named=True), None)
+
+
+def _is_open(row: Mapping[str, Any]) -> bool:
+    """Whether a value from counts is only the middle of its bounds, or has none."""
+    return bounded(row, FINE) != number(row["value"], FINE)
 
 
 def _group(view: View, attribute: str, metric: str, group: str | None) -> dict[str, Any] | None:

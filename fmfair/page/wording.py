@@ -89,7 +89,12 @@ def value(metric: str, number: float, low: float | None, high: float | None, lev
     Examples:
         >>> value("auc", 0.8421, 0.8012, 0.8763, 0.95), value("tpr", 0.4, None, None)
         ('0.842 (95% interval 0.801 to 0.876)', '40.0%')
+        >>> value("tp", 1160.0, None, None)
+        '1,160'
     """
+    known = metric_of(metric)
+    if known is not None and known.family == "count":
+        return f"{number:,.6g}"
     if low is None or high is None:
         return f"{figures(metric, [number])[0]}{sign(metric)}"
     middle, lower, upper = figures(metric, [number, low, high], high - low)
@@ -111,6 +116,11 @@ def over_all(metric: str, row: Mapping[str, Any], level: float | None, rows: str
     count = row["denominator"]
     behind = "" if count is None else carried_by(count, known.denominator if known else "n", rows)
     text = value(metric, row["value"], row.get("ci_low"), row.get("ci_high"), level)
+    low, high = row.get("bound_low"), row.get("bound_high")
+    if low is not None and high is not None and figures(metric, [low]) != figures(metric, [high]):
+        ends = [f"{end}{sign(metric)}" for end in figures(metric, [low, high])]
+        behind = f"from counts, which leave open {' to '.join(ends)}{f'; {behind}' if behind else ''}"
+        text = f"about {text}"
     if behind:
         text = f"{text[:-1]}; {behind})" if text.endswith(")") else f"{text} ({behind})"
     return f"Over all {rows}s, {name} was {text}."
