@@ -147,3 +147,29 @@ def test_every_figure_is_as_wide_as_asked_for(width: int) -> None:
     for chart in (made.plot.heat_map(width=width), made.plot.overall_against_worst(width=width)):
         assert drawn(chart).attrib["width"] == str(width)
     assert drawn(by_model().plot.models(width=width)).attrib["width"] == str(width)
+
+
+def test_a_metric_without_a_direction_has_no_worst_group() -> None:
+    with pytest.raises(FmfairError, match="selection_rate has no worst group"):
+        report().plot.overall_against_worst("selection_rate")
+
+
+@pytest.mark.parametrize("name", ["forest", "models", "heat_map"])
+def test_where_nothing_is_defined_the_reason_is_drawn(name: str) -> None:
+    frame = rows().drop("model").with_columns(y_true=pl.lit(0))
+    made = fmfair.evaluate(frame, attributes=["sex", "site"], intersections=2, metrics=["auc"])
+
+    shown = written(drawn(getattr(made.plot, name)("auc", width=390)))
+
+    assert ("notdefined:nopositives" if name == "forest" else "·") in shown
+
+
+def test_a_missing_by_key_can_be_picked() -> None:
+    named = rows().with_columns(model=pl.when(pl.col("model") == "a").then("model"))
+    made = fmfair.evaluate(named, attributes="sex", by="model", metrics="auc")
+    wanted = made.overall.filter(pl.col("model").is_null())["value"][0]
+
+    shown = data_of(made.plot.forest(where={"model": None}))
+
+    assert any(row.get("group") == "all rows" and row["value"] == wanted for row in shown)
+    assert "(missing)" in texts(made.plot.models())

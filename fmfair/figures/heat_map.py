@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from fmfair.errors import FmfairError
-from fmfair.figures.data import Where, attributes_of, context, measured, valued
+from fmfair.figures.data import SUPPRESSED, Where, attributes_of, context, measured, valued
 from fmfair.figures.grid import Grid, grid_of
 from fmfair.figures.text import LINE, SIZE, first_few, metric_of, name_of, number, short_name
 from fmfair.figures.theme import (
@@ -119,7 +119,8 @@ def heat_map_words(
     kinds = {cell["kind"] for cell in cells}
     aid = ["Value and number of rows per cell; colour: difference to all rows"]
     aid += ["hatched: fewer than 10 samples carry the value"] if "counts" in kinds else []
-    aid += ["dot: not defined"] if "undefined" in kinds else []
+    hidden = any(cell["said"] == SUPPRESSED for cell in cells)
+    aid += [f"dot: not defined{' or suppressed' if hidden else ''}"] if "undefined" in kinds else []
     said = [f"{name_of(cell['group'])} {cell['said'] or number(cell['value'], metric)}" for cell in cells]
     alt_text = f"Heat map of {short_name(metric)} by {name_of(attribute)}{f' ({of})' if of else ''}. {title}. "
     return Words(title, f"{f'{of}. ' if of else ''}{'; '.join(aid)}.", f"{alt_text}{first_few(said)}.")

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from fmfair.figures.data import Where, attributes_of, context, measured, valued
+from fmfair.figures.data import SUPPRESSED, Where, attributes_of, context, measured, valued
 from fmfair.figures.forest import ALL
 from fmfair.figures.grid import Grid, grid_of
 from fmfair.figures.scale import domain_of
@@ -120,7 +120,9 @@ def models_words(
     sure = any(cell["ci_low"] is not None for cell in cells)
     aid = [f"Point and {look.interval}" if sure else "Point without interval", "line: the value on all rows"]
     aid += ["counts where fewer than 10 samples carry the value"] if any(c["kind"] == "counts" for c in cells) else []
-    aid += ["dot: not defined"] if any(c["kind"] == "undefined" for c in cells) else []
+    hidden = any(cell["said"] == SUPPRESSED for cell in cells)
+    dot = f"dot: not defined{' or suppressed' if hidden else ''}"
+    aid += [dot] if any(cell["kind"] == "undefined" for cell in cells) else []
     of = context(measured(groups, metric, where, several=True), where)
     said = [f"{cell['label'] or 'all'}: {number(cell['value'], metric)}" for cell in whole]
     labels = names_in([*dict.fromkeys(name_of(cell["group"]) for cell in cells if cell["group"] is not None)])

@@ -9,6 +9,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from fmfair.errors import FmfairError
 from fmfair.figures.data import Where, attributes_of, context, measured
 from fmfair.figures.scale import Along, domain_of, value_axis
 from fmfair.figures.text import (
@@ -17,6 +18,7 @@ from fmfair.figures.text import (
     capital,
     first_few,
     interval,
+    metric_of,
     name_of,
     number,
     short_name,
@@ -104,6 +106,9 @@ def worst_rows(
 ) -> list[dict[str, Any]]:
     """Of every by-key (`label`) the value `overall` and `worst` with their limits, and the `worst_group`."""
     name = attributes_of(gaps, None if attribute is None else [attribute])[0]
+    known = metric_of(metric)
+    if known is not None and known.direction == "none":
+        raise FmfairError(f"{metric} has no worst group, since neither direction of it is better")
     worst = measured(gaps, metric, where, several=True)
     worst = worst.filter((pl.col("attribute") == name) & (pl.col("statistic") == "worst"))
     whole = measured(overall, metric, where, several=True)
