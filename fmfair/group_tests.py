@@ -171,7 +171,8 @@ def _inverted(v: Values, metric: Metric, family: Families, count: int, dependenc
     p = np.full(count, np.inf)
     np.minimum.at(p, pairs.family, np.where(np.isnan(of_pairs), -np.inf, of_pairs))  # one unknown, all unknown
     p = np.where(np.isfinite(p), p, np.nan)
-    several = np.bincount(family, minlength=count)[family] > 2
+    # Of too many groups no p value of pairs is known, and none of the range is wanted.
+    several = (np.bincount(family, minlength=count)[family] > 2) & ~np.isnan(p)[family]
     if several.any():
         # The chance that of so many equal groups some two lie as far apart, in standard errors of their difference.
         apart = np.sqrt(2) * np.where(np.isnan(p), np.nan, normal_critical(1 - p))

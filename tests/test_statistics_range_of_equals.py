@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
+from fmfair.statistics import range_of_equals
 from fmfair.statistics.interval import FloatArray
 from fmfair.statistics.quantiles import studentized_range_quantile
 from fmfair.statistics.range_of_equals import (
@@ -261,3 +262,27 @@ def test_detectable_beside_groups_without_variance() -> None:
     gap = float(detectable_gap([0.0, 0.0, 1.0, 0.0], [0] * 4)[0])
     # The estimate fits in the window when it is at most `point` above the lowest value, -gap / 2, and below the middle.
     assert ndtr(point - gap) - ndtr(-point - gap / 2) == close(0.2, abs=1e-7)
+
+
+@pytest.mark.parametrize("k", [3, 12, 40])
+@pytest.mark.parametrize("odd", ["none", "equal", "wide", "narrow", "certain"])
+def test_groups_of_equal_spread_are_worked_out_together(monkeypatch: pytest.MonkeyPatch, k: int, odd: str) -> None:
+    sd = np.sqrt(0.2 / np.random.default_rng(k).integers(3, 12, k))
+    sd = {"equal": np.full(k, 0.3), "wide": np.append(sd, 5.0), "narrow": np.append(sd, 1e-3)}.get(odd, sd)
+    sd[:2] = 0.0 if odd == "certain" else sd[:2]
+    family = np.zeros(len(sd), int)
+
+    monkeypatch.setattr(range_of_equals, "MANY", len(sd))
+    apart = chance_of(sd, family)
+    monkeypatch.setattr(range_of_equals, "MANY", 2)
+    together = chance_of(sd, family)
+
+    assert np.stack(together) == pytest.approx(np.stack(apart), rel=1e-7)
+
+
+def test_ten_thousand_groups_take_no_longer_than_their_different_spreads() -> None:
+    sd = np.sqrt(0.2 / np.tile([5.0, 10.0, 20.0], 4_000))
+
+    found = chance_of(sd, np.zeros(len(sd), int))
+
+    assert 1.0 < found.median[0] < found.point[0] < found.detectable[0] < 2.5

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fmfair.statistics import simultaneous
 from fmfair.statistics.mover import mover_difference
 from fmfair.statistics.proportions import wilson
 from fmfair.statistics.quantiles import normal_critical
@@ -127,3 +128,21 @@ def test_very_many_groups_are_compared_part_by_part() -> None:
     ends = np.stack(mover_difference(value[:, None], low[:, None], high[:, None], value, low, high))
     ends[:, np.arange(700), np.arange(700)] = -np.inf
     assert (found.low[0], found.high[0]) == (max(ends[0].max(), 0.0), ends[1].max())
+
+
+@pytest.mark.parametrize("decimals", [1, 2, 6])
+@pytest.mark.parametrize("alike", [False, True])
+def test_the_widest_pair_of_many_groups_is_found_without_all_pairs(
+    monkeypatch: pytest.MonkeyPatch, decimals: int, alike: bool
+) -> None:
+    draw = np.random.default_rng(decimals)
+    for _ in range(200):
+        k = int(draw.integers(2, 12))
+        value = np.full(k, 0.5) if alike else np.round(draw.random(k), decimals)
+        below, above = np.round(draw.random((2, k)) * draw.choice([0.01, 0.2, 1.0]), decimals)
+        limits = value, value - below, value + above
+        monkeypatch.setattr(simultaneous, "FEW", k)
+        every_pair = gap_interval(*limits, np.zeros(k, int), np.inf)
+        monkeypatch.setattr(simultaneous, "FEW", 1)
+        some = gap_interval(*limits, np.zeros(k, int), np.inf)
+        assert np.stack(some) == pytest.approx(np.stack(every_pair), abs=1e-15)

@@ -27,6 +27,7 @@ from fmfair.statistics.range_quadrature import detectable_shift, mean_range, pro
 
 _RARE = 1e-6  # below this the pairs are added up as well
 _LOST = 1e-9  # below this 1 - P has lost its digits
+MANY = 64  # groups, from which those with the same standard deviation are worked out together
 _DIGITS = 11  # to which families with the same standard deviations, up to a factor, are one
 
 
@@ -185,6 +186,11 @@ def chance_of(
     """
     result = ChanceGap(*(_empty(family, n_families) for _ in range(3)))
     for families, spread in _families(sd, family, n_families):
+        if spread.shape[1] > MANY:
+            for number, own in zip(families, spread, strict=True):
+                for column, value in zip(result, _chance_of_many(own, alpha, power), strict=True):
+                    column[number] = value
+            continue
         largest = spread.max(axis=1)
         rising = np.sort(spread, axis=1) / np.where(largest > 0, largest, 1.0)[:, None]
         _, first, which = np.unique(np.round(rising, _DIGITS), axis=0, return_index=True, return_inverse=True)
@@ -199,6 +205,19 @@ def _chance(spread: FloatArray, alpha: float, power: float) -> tuple[FloatArray,
     point = _quantile(spread, 0.95)
     needed = point if np.isclose(alpha, 0.05, rtol=0, atol=1e-12) else None
     return _quantile(spread, 0.5), point, _detectable(spread, alpha, power, needed)
+
+
+def _chance_of_many(spread: FloatArray, alpha: float, power: float) -> tuple[float, float, float]:
+    """What `chance_of` gives for one family of many groups, of which few have standard deviations of their own."""
+    rising = np.sort(spread)
+    distinct, count = np.unique(rising[:-2], return_counts=True)
+    # The two groups that are moved apart stand for themselves.
+    groups = np.concatenate([distinct, rising[-2:]])[None]
+    counts = np.concatenate([count, [1, 1]]).astype(np.float64)[None]
+    median, point = (quantile(groups, p, counts) for p in (0.5, 0.95))
+    needed = point if np.isclose(alpha, 0.05, rtol=0, atol=1e-12) else quantile(groups, 1 - alpha, counts)
+    found = detectable_shift(groups, needed, power, counts) if 0 < alpha < power < 1 else np.array([np.nan])
+    return float(median[0]), float(point[0]), float(found[0])
 
 
 def _quantile(spread: FloatArray, probability: float) -> FloatArray:

@@ -10,6 +10,7 @@ distances grow from a share of `w` as they go away from the two places.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -54,64 +55,118 @@ def probability_within(spread: FloatArray, r: FloatArray) -> FloatArray:
     return np.where(np.isnan(r), np.nan, _in_chunks(_probability, spread, np.where(np.isnan(r), 0.0, r)))
 
 
-def quantile(spread: FloatArray, probability: float) -> FloatArray:
-    """The range that each family stays within with a probability; NaN as in `mean_range`."""
+def quantile(spread: FloatArray, probability: float, count: FloatArray | None = None) -> FloatArray:
+    """The range that each family stays within with a probability; NaN as in `mean_range`.
+
+    Args:
+        spread: Standard deviations, one family a row.
+        probability: Above 0 and below 1.
+        count: How many groups each of them stands for; one where left out.
+    """
     wanted = float(normal_quantile(probability))
     finer = 1.0 if 0.02 < probability < 0.98 else _TAIL
 
-    def solve(within: FloatArray) -> FloatArray:
+    def solve(groups: _Groups) -> FloatArray:
         def score(these: BoolArray, r: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
-            return _probit(*_distribution(within[:, these], r, step * finer), wanted)
+            return _probit(*_distribution(groups.of(these), r, step * finer), wanted)
 
-        return _solve(score, _much_like_equals(within, probability))
+        return _solve(score, _much_like_equals(groups, probability))
 
     largest = spread.max(axis=1)
     equal = spread.min(axis=1) > largest * (1 - _ALIKE)
     found = np.full(len(spread), np.nan)
     if equal.any():
-        found[equal] = studentized_range_quantile(probability, spread.shape[1])
-    found[~equal] = _in_chunks(solve, spread[~equal])
+        found[equal] = studentized_range_quantile(probability, _number(spread, count)[equal])
+    found[~equal] = _in_chunks(solve, spread[~equal], count=None if count is None else count[~equal])
     return np.asarray(found * largest)
 
 
-def detectable_shift(spread: FloatArray, threshold: FloatArray, power: float) -> FloatArray:
+def detectable_shift(
+    spread: FloatArray, threshold: FloatArray, power: float, count: FloatArray | None = None
+) -> FloatArray:
     """How far apart the last two groups must lie for the range to exceed a threshold with a power.
 
     Args:
         spread: Standard deviations, one family a row, rising.
         threshold: One per family, which equal groups exceed less often than that.
         power: The probability wanted.
+        count: How many groups each standard deviation stands for, the last two for one; one where left out.
 
     Returns:
         One distance per family, with the other groups in the middle; NaN as in `mean_range`.
     """
     wanted = -float(normal_quantile(power))
 
-    def solve(within: FloatArray, limit: FloatArray) -> FloatArray:
+    def solve(groups: _Groups, limit: FloatArray) -> FloatArray:
         def score(these: BoolArray, distance: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
-            moved = partial(_shifted, within[:, these], limit[these], step=step)
+            moved = partial(_shifted, groups.of(these), limit[these], step=step)
             reached, change = moved(distance)
-            if within[-2].min() < _WIDE:  # the terms of the change are huge and cancel
+            if groups.sd[-2].min() < _WIDE:  # the terms of the change are huge and cancel
                 change = (moved(distance * (1 + _BIT))[0] - moved(distance * (1 - _BIT))[0]) / (2 * _BIT * distance)
             return _probit(reached, change, wanted)
 
         # At this distance the two alone have the power.
-        return _solve(score, limit - wanted * np.hypot(within[-2], within[-1]))
+        return _solve(score, limit - wanted * np.hypot(groups.sd[-2], groups.sd[-1]))
 
     found = np.full(len(spread), np.nan)
     wide = spread[:, -2] >= _WIDE * spread[:, -1]
     for alike in (wide, ~wide):
-        found[alike] = _in_chunks(solve, spread[alike], threshold[alike]) * spread[alike, -1]
+        part = None if count is None else count[alike]
+        found[alike] = _in_chunks(solve, spread[alike], threshold[alike], count=part) * spread[alike, -1]
     return found
 
 
-def _in_chunks(task: Callable[..., FloatArray], spread: FloatArray, *given: FloatArray) -> FloatArray:
+@dataclass(frozen=True)
+class _Groups:
+    """The groups of families.
+
+    Attributes:
+        sd: Standard deviations, one family a column.
+        count: How many groups each stands for; None where it is one.
+    """
+
+    sd: FloatArray
+    count: FloatArray | None
+
+    def of(self, families: BoolArray) -> _Groups:
+        """Those of some of the families."""
+        return _Groups(self.sd[:, families], None if self.count is None else self.count[:, families])
+
+    @property
+    def number(self) -> FloatArray:
+        """How many groups each family has."""
+        return _number(self.sd.T, None if self.count is None else self.count.T)
+
+    def total(self, values: FloatArray) -> FloatArray:
+        """The sum of a value per group."""
+        found: FloatArray = (values if self.count is None else values * _beside(self.count, values)).sum(axis=0)
+        return found
+
+    def product(self, values: FloatArray) -> FloatArray:
+        """The product of a value per group."""
+        found: FloatArray = (values if self.count is None else values ** _beside(self.count, values)).prod(axis=0)
+        return found
+
+
+def _number(spread: FloatArray, count: FloatArray | None) -> FloatArray:
+    return np.full(len(spread), float(spread.shape[1])) if count is None else count.sum(axis=1)
+
+
+def _beside(count: FloatArray, values: FloatArray) -> FloatArray:
+    """Counts as values of more dimensions want them."""
+    return count.reshape(count.shape + (1,) * (values.ndim - count.ndim))
+
+
+def _in_chunks(
+    task: Callable[..., FloatArray], spread: FloatArray, *given: FloatArray, count: FloatArray | None = None
+) -> FloatArray:
     """Run a task on families scaled so that the largest standard deviation is 1, alike ones together.
 
     Args:
-        task: Takes the standard deviations, one family a column, and the given values, both scaled.
+        task: Takes the groups, and the given values, both scaled.
         spread: Standard deviations, one family a row.
         given: Further values on the same scale, one per family.
+        count: How many groups each standard deviation stands for.
 
     Returns:
         What the task returns, NaN where all standard deviations are 0.
@@ -125,14 +180,11 @@ def _in_chunks(task: Callable[..., FloatArray], spread: FloatArray, *given: Floa
         order = np.flatnonzero(some & (largest > 0))
         order = order[np.argsort(-smallest[order], kind="stable")]
         for part in chunks(order, points * spread.shape[1], 1 << 14):
-            result[part] = _scaled(task, within[part], largest[part], *(value[part] for value in given))
+            counts = None if count is None else np.ascontiguousarray(count[part].T)
+            groups = _Groups(np.ascontiguousarray(within[part].T), counts)
+            with np.errstate(over="ignore", under="ignore"):
+                result[part] = task(groups, *(np.minimum(value[part] / largest[part], _BEYOND) for value in given))
     return result
-
-
-def _scaled(task: Callable[..., FloatArray], within: FloatArray, largest: FloatArray, *given: FloatArray) -> FloatArray:
-    with np.errstate(over="ignore", under="ignore"):
-        values = [np.minimum(value / largest, _BEYOND) for value in given]
-        return task(np.ascontiguousarray(within.T), *values)
 
 
 @cache
@@ -142,12 +194,12 @@ def _equals(probability: float) -> tuple[FloatArray, FloatArray]:
     return np.log(k), studentized_range_quantile(probability, k)
 
 
-def _much_like_equals(spread: FloatArray, probability: float) -> FloatArray:
+def _much_like_equals(groups: _Groups, probability: float) -> FloatArray:
     """Nearly the quantile of the range: that of fewer equal groups with the same sums of two powers."""
     # Found by trial, to within a twentieth: the further out, the more the largest of many groups decide.
-    power = probability**0.8 * (1.05 + 0.4 * np.log(len(spread)))
-    raised = spread**power
-    total, twice = raised.sum(axis=0), (raised * raised).sum(axis=0)
+    power = probability**0.8 * (1.05 + 0.4 * np.log(groups.number))
+    raised = groups.sd**power
+    total, twice = groups.total(raised), groups.total(raised * raised)
     number = total * total / twice
     scale = (twice / total) ** (1 / power) * np.sqrt(np.minimum(number / 2, 1.0))
     return np.asarray(scale * np.interp(np.log(number), *_equals(probability)))
@@ -160,13 +212,13 @@ class _Line(NamedTuple):
     weight: FloatArray
 
 
-def _half_line(spread: FloatArray, c: FloatArray, end: FloatArray, step: float) -> _Line:
+def _half_line(groups: _Groups, c: FloatArray, end: FloatArray, step: float) -> _Line:
     """Points from 0 to an end, densest at c; a step of 1 is enough for 1e-8."""
-    smallest = spread.min(axis=0)
+    smallest = groups.sd.min(axis=0)
     w = _WIDTH * smallest
     last = (np.arcsinh((end - c) / w) + np.arcsinh((end + c) / w)) / 2
     # How fine the steps must be was found by trial, with 3 to 50 groups and ratios up to 1,000.
-    density = (2.9 + 1.05 * np.sqrt(len(spread))) * (1 + 0.18 * np.minimum(-np.log(smallest), 4.2)) / step
+    density = (2.9 + 1.05 * np.sqrt(groups.number)) * (1 + 0.18 * np.minimum(-np.log(smallest), 4.2)) / step
     points = int(np.ceil((last * density).max())) + 1
     h = last[:, None] / (points - 1)
     v = h * np.arange(points)
@@ -177,11 +229,12 @@ def _half_line(spread: FloatArray, c: FloatArray, end: FloatArray, step: float) 
     return _Line(tanh * root, weight)
 
 
-def _mean(spread: FloatArray) -> FloatArray:
+def _mean(groups: _Groups) -> FloatArray:
     """The mean range."""
-    x, weight = _half_line(spread, np.zeros(spread.shape[1]), np.full(spread.shape[1], _FAR_REACH), 1.0)
-    z = x / spread[:, :, None]
-    beyond = 1 - special.ndtr(z).prod(axis=0) - special.ndtr(-z).prod(axis=0)
+    families = groups.sd.shape[1]
+    x, weight = _half_line(groups, np.zeros(families), np.full(families, _FAR_REACH), 1.0)
+    z = x / groups.sd[:, :, None]
+    beyond = 1 - groups.product(special.ndtr(z)) - groups.product(special.ndtr(-z))
     return np.asarray(2 * (beyond * weight).sum(axis=1))
 
 
@@ -212,9 +265,9 @@ def _exponential(z: FloatArray, share: FloatArray, out: FloatArray | None = None
     return found
 
 
-def _within(away: FloatArray, spread: FloatArray, c: FloatArray) -> _Within:
+def _within(away: FloatArray, groups: _Groups, c: FloatArray) -> _Within:
     """For middles that are so far away (not below 0) from the centre of each group, with c to both sides."""
-    precision = 1 / spread[:, :, None]
+    precision = 1 / groups.sd[:, :, None]
     bound, z_far = c[:, None] * precision, away * precision
     z_near = bound - z_far
     z_far += bound
@@ -225,47 +278,48 @@ def _within(away: FloatArray, spread: FloatArray, c: FloatArray) -> _Within:
     np.divide(precision / _ROOT, share, out=share)
     near = _exponential(z_near, share)
     far = _exponential(z_far, share, far)
-    return _Within(between.prod(axis=0), near, far, z_near, z_far)
+    return _Within(groups.product(between), near, far, z_near, z_far)
 
 
-def _together(spread: FloatArray) -> FloatArray:
+def _together(groups: _Groups) -> FloatArray:
     """The scale on which all groups at once leave a window."""
-    return np.asarray(1 / np.sqrt((1 / spread**2).sum(axis=0)))
+    return np.asarray(1 / np.sqrt(groups.total(1 / groups.sd**2)))
 
 
-def _distribution(
-    spread: FloatArray, r: FloatArray, step: float, reach: float = _REACH
-) -> tuple[FloatArray, FloatArray]:
+def _distribution(groups: _Groups, r: FloatArray, step: float, reach: float = _REACH) -> tuple[FloatArray, FloatArray]:
     """The probability of a range of at most r, and its density there."""
     c = r / 2
-    x, weight = _half_line(spread, c, c + reach * _together(spread), step)
-    found = _within(x, spread, c)
-    low, high = found.near.sum(axis=0), found.far.sum(axis=0)
+    x, weight = _half_line(groups, c, c + reach * _together(groups), step)
+    found = _within(x, groups, c)
+    low, high = groups.total(found.near), groups.total(found.far)
     weighted = found.together * weight
-    both = np.einsum("kfq,kfq->fq", found.near, found.far)
+    near = found.near if groups.count is None else found.near * groups.count[:, :, None]
+    both = np.einsum("kfq,kfq->fq", near, found.far)
     return (weighted * (low + high)).sum(axis=1), 2 * (weighted * (low * high - both)).sum(axis=1)
 
 
-def _probability(spread: FloatArray, r: FloatArray) -> FloatArray:
-    return _distribution(spread, r, _EXACT, _FAR_REACH)[0]
+def _probability(groups: _Groups, r: FloatArray) -> FloatArray:
+    return _distribution(groups, r, _EXACT, _FAR_REACH)[0]
 
 
-def _shifted(spread: FloatArray, r: FloatArray, distance: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
+def _shifted(groups: _Groups, r: FloatArray, distance: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
     """The probability of a range of at most r with the last two groups a distance apart, and how it changes with it."""
     c, half = r / 2, distance / 2
+    spread = groups.sd
     if spread[-2].min() >= _WIDE:
-        middle, mark, reach = np.zeros_like(c), c, _together(spread[:-2])
+        others = _Groups(spread[:-2], None if groups.count is None else groups.count[:-2])
+        middle, mark, reach = np.zeros_like(c), c, _together(others)
     else:  # the second largest is far to one side: the window reaches from its far end to the near end of the others
         middle, mark, reach = -half / 2, np.abs(c - half / 2), spread[-2]
-    x, weight = _half_line(spread, mark, mark + _REACH * reach, step)
+    x, weight = _half_line(groups, mark, mark + _REACH * reach, step)
     x = np.concatenate([-x[:, ::-1], x], axis=1) + middle[:, None]
     weight = np.concatenate([weight[:, ::-1], weight], axis=1) / 2
     away = np.broadcast_to(x, (len(spread), *x.shape)).copy()
     away[-2] += half[:, None]
     away[-1] -= half[:, None]
     side = np.sign(away[-2:]) * np.array([-1.0, 1.0])[:, None, None]
-    found = _within(np.abs(away, out=away), spread, c)
-    ends = (found.near + found.far).sum(axis=0)
+    found = _within(np.abs(away, out=away), groups, c)
+    ends = groups.total(found.near + found.far)
     # A group that moves away from the middle loses what is at the near end and gains what is at the far end.
     near, far = found.near[-2:], found.far[-2:]
     gained = side * (near - far) / 2

@@ -12,6 +12,9 @@ from fmfair.statistics.interval import BoolArray, FloatArray, IntArray, Interval
 from fmfair.statistics.mover import mover_difference
 from fmfair.statistics.quantiles import normal_cdf, studentized_range_quantile
 
+# Of more groups only the pairs that can be the widest are looked at.
+FEW = 64
+
 
 def simultaneous_level(k: ArrayLike, level: float = 0.95) -> FloatArray:
     """The level of each group's interval with which the differences of all pairs of k groups hold at once.
@@ -95,18 +98,59 @@ def gap_interval(
     usable: BoolArray = ~np.any(np.isnan(values), axis=0)
     for families, rows in by_size(numbers, usable, count):
         k = rows.shape[1]
-        itself = np.arange(k)  # a group makes no pair with itself
+        if k > FEW:
+            for family_number, groups in zip(families, rows, strict=True):
+                result[:, family_number] = _widest_of_many(values[:, groups])
+            continue
+        itself = np.arange(k)
         for part in chunks(np.arange(len(families) if k > 1 else 0), k * k):
-            t2, l2, u2 = values[:, rows[part]][:, :, None, :]
-            widest = np.full((2, len(part)), -np.inf)
-            for some in chunks(itself, k * len(part)):
-                t1, l1, u1 = values[:, rows[part][:, some], None]
-                pairs = np.stack(mover_difference(t1, l1, u1, t2, l2, u2))
-                pairs[:, :, np.arange(len(some)), some] = -np.inf
-                widest = np.maximum(widest, pairs.max(axis=(2, 3)))
-            result[:, families[part]] = widest
+            first, second = values[:, rows[part], None], values[:, rows[part]][:, :, None, :]
+            pairs = np.stack(mover_difference(*first, *second))
+            pairs[:, :, itself, itself] = -np.inf  # a group makes no pair with itself
+            result[:, families[part]] = pairs.max(axis=(2, 3))
     with np.errstate(invalid="ignore"):
         return Interval(np.maximum(result[0], 0.0), np.minimum(result[1], cap))
+
+
+def _widest_of_many(groups: FloatArray) -> FloatArray:
+    """The largest lower and the largest upper limit of all pairs of one family, from the pairs that can have them.
+
+    Of two groups the one that is larger, and nearer to its lower limit, has the larger lower limit beside any other;
+    the same holds of what is subtracted, and of upper limits. Where the best on both sides is one group, which makes no
+    pair with itself, the best pair has it on one side.
+
+    Args:
+        groups: Rows of values, lower and upper limits.
+    """
+    value, below, above = groups[0], groups[0] - groups[1], groups[2] - groups[0]
+    everyone = np.arange(len(value))
+    found = []
+    for limit, first, second in (
+        (0, _undominated(-value, below), _undominated(value, above)),
+        (1, _undominated(-value, -above), _undominated(value, -below)),
+    ):
+        both = np.intersect1d(first, second)
+        sides = [(first, second), (both, everyone), (everyone, both)]
+        found.append(max(_largest(groups, a, b, limit) for a, b in sides))
+    return np.array(found)
+
+
+def _undominated(x: FloatArray, y: FloatArray) -> IntArray:
+    """The points beside which no other has both coordinates as small: one of those that are alike."""
+    order = np.lexsort((y, x))
+    before = np.minimum.accumulate(np.append(np.inf, y[order][:-1]))
+    kept: IntArray = order[y[order] < before]
+    return kept
+
+
+def _largest(groups: FloatArray, first: IntArray, second: IntArray, limit: int) -> float:
+    """The largest lower (0) or upper (1) limit of the differences of some groups less others."""
+    largest = -np.inf
+    for some in chunks(first, max(len(second), 1)):
+        pairs = mover_difference(*groups[:, some, None], *groups[:, None, second])[limit]
+        pairs[some[:, None] == second] = -np.inf
+        largest = max(largest, float(pairs.max(initial=-np.inf)))
+    return largest
 
 
 def worst_interval(
