@@ -16,7 +16,7 @@ help: ## list the targets
 
 venv: $(VENV)/dev.stamp ## set up .venv with fmfair and everything that tests and lint need
 
-demo: $(VENV)/core.stamp ## evaluate real chest X-ray labels and a prostate cancer score by group
+demo: $(VENV)/core.stamp ## evaluate real chest X-ray labels and a prostate cancer score by group, as text, Parquet and HTML
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/dev.stamp java r browser ## run all tests and the examples in the docstrings
@@ -64,7 +64,7 @@ $(BIN)/python:
 
 # A stamp is written only after an install that succeeded, and is old when what was asked for has changed.
 $(VENV)/core.stamp: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) install --editable . --constraint constraints.txt
+	$(PIP) install --editable '.[report]' --constraint constraints.txt
 	touch $@
 
 $(VENV)/dev.stamp: pyproject.toml constraints.txt | $(BIN)/python

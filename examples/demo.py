@@ -10,6 +10,21 @@ import fmfair
 
 DATA = Path(__file__).parent / "data"
 RESULTS = Path("results")
+# What no table of predictions tells.
+PLANS = {
+    "chest_xrays": {
+        "title": "Chest X-rays: text-mined labels by sex, age and view",
+        "intended_use": "Labels for research, mined from radiology reports; not for care",
+        "population": "Patients of the NIH Clinical Center with frontal chest X-rays",
+        "reference_standard": "Labels by radiologists who read the images again",
+        "thresholds": "None: the labels are decisions",
+    },
+    "prostate_cancer": {
+        "title": "Prostate cancer: PSA before the operation for recurrence",
+        "intended_use": "An example of a score; not for care",
+        "reference_standard": "Recurrence of the cancer after the operation",
+    },
+}
 
 
 def chest_xrays() -> fmfair.Report:
@@ -52,14 +67,15 @@ def values(report: fmfair.Report, metric: str, **where: str) -> dict[str, str]:
 
 
 def show(title: str, sentences: list[str], report: fmfair.Report, name: str) -> None:
-    """Print who is worse served, then the report, and write its frames."""
+    """Print who is worse served, then the report, and write its frames and its document."""
     print("\n".join(["", title, "=" * len(title), *sentences, "", str(report), ""]))
     report.write_parquet(RESULTS / name)
-    print(f"written: {RESULTS / name}/*.parquet")
+    report.write_html(RESULTS / f"{name}.html", plan=PLANS[name])
+    print(f"written: {RESULTS / name}/*.parquet and {RESULTS / name}.html, which opens in a browser")
 
 
 def main() -> None:
-    """Print both reports and write their frames as Parquet."""
+    """Print both reports and write their frames as Parquet and their documents as HTML."""
     xrays = chest_xrays()
     found = values(xrays, "tpr", label="pneumothorax", attribute="view")
     show(

@@ -58,6 +58,7 @@ def test_the_output_fits_two_screens(printed: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["chest_xrays", "prostate_cancer"])
-def test_the_frames_are_written_as_parquet(printed: str, folder: Path, name: str) -> None:
+def test_the_frames_are_written_as_parquet_and_the_document_as_html(printed: str, folder: Path, name: str) -> None:
     assert f"written: {Path('results') / name}/*.parquet" in printed
+    assert "<h1>" in (folder / "results" / f"{name}.html").read_text(encoding="utf-8")
     assert fmfair.Report.read_parquet(folder / "results" / name).summary.height > 0
