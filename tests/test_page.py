@@ -73,7 +73,8 @@ def number(text: str) -> float:
     """A number of a cell; shares are in per cent."""
     found = re.match(r"(just above |above |below )?(-?[\d,.]+)(%| points)?", text)
     assert found is not None, text
-    return float(found[2].replace(",", "")) / (100 if found[3] else 1)
+    middle = {"below ": -0.0005, "above ": 0.0005}.get(found[1] or "", 0.0)
+    return float(found[2].replace(",", "")) / (100 if found[3] else 1) + middle
 
 
 @pytest.mark.parametrize("name", ["xrays", "segmented", "hostile"])
@@ -193,7 +194,7 @@ def test_what_is_hidden_is_in_no_cell(tmp_path: Path) -> None:
 
     rows = [row for rows in tables.values() for row in rows if any(name in row for name in hidden)]
     assert rows
-    assert not [cell for row in rows for cell in row if re.search(r"\d", cell) and cell != "0.5"]
+    assert not [cell for row in rows for cell in row if re.search(r"\d", cell) and cell not in ("0.5", "f1")]
 
 
 def test_the_command_line_writes_it_at_once_and_later(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -43,7 +43,8 @@ def _by_keys(frame: pl.DataFrame, material: Material) -> list[Sequence[str]]:
 
 def _groups(material: Material) -> tuple[Table, str]:
     frame, said = _cut(material.frames["groups"], material, "groups")
-    names = ["Value", "Interval", "Rows", "Positives", "Denominator"]
+    classes = frame["n_pos"].count() > 0 or material.task == "classification"
+    names = ["Value", "Interval", "Rows", *(["Positives"] if classes else []), "Denominator"]
     columns = [*map(Column, (*material.keys, "Attribute", "Group", "Metric", "Threshold"))]
     columns += [*(Column(name, numeric=True) for name in names), Column("Note")]
     rows = []
@@ -52,7 +53,8 @@ def _groups(material: Material) -> tuple[Table, str]:
         value = undefined(row["note"]) if missing else amount(row["metric"], row["value"])
         place = [row["attribute"], row["group"], row["metric"], at(row)]
         limits = interval(row) or bounds(row) or NONE
-        counts = [_count(row["n"], row), _count(row["n_pos"], row), _count(row["denominator"], row)]
+        told = ("n", "n_pos", "denominator") if classes else ("n", "denominator")
+        counts = [_count(row[name], row) for name in told]
         notes = [n for n in (None if missing else row["note"], row.get("mark"), row.get("ci_note")) if n]
         rows.append([*key, *place, value, limits, *counts, "; ".join(notes)])
     return Table("Groups: every metric", columns, rows, keys=len(material.keys) + 2), said
