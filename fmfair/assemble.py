@@ -16,7 +16,7 @@ from fmfair.groupings import Grouping, groupings
 from fmfair.metrics.metric import Metric
 from fmfair.notes import Notes
 from fmfair.options import Options
-from fmfair.patients import note_shared_patients
+from fmfair.patients import note_shared_patients, sharing
 from fmfair.row_counts import RowCounter
 from fmfair.samples import Cohort
 from fmfair.summary import summarise
@@ -52,6 +52,8 @@ class Backend:
         resample: Draws replicates, where they were asked for.
         rows: Counts rows, where small numbers are hidden.
         curves: Bins scores, where there are scores in [0, 1] and no weights.
+        covariances: How the groups of some groupings vary together whose patients are in several of them: groupings,
+            the positions of those wanted -> as `covariance.covariances`.
     """
 
     measure: Measure
@@ -59,6 +61,7 @@ class Backend:
     resample: Resample | None = None
     rows: RowCounter | None = None
     curves: Curves | None = None
+    covariances: Callable[[Sequence[Grouping], Sequence[int]], pl.DataFrame] | None = None
 
 
 def build_frames(
@@ -94,7 +97,7 @@ def build_frames(
     pairs = None
     if sure is not None:
         if samples.clustered:
-            note_shared_patients(groups, present, [a.name for a in samples.attributes], options, notes)
+            sure, groups = _with_shared(sure, groups, present, divided, samples, backend, notes)
         gaps = sure.of_gaps(gaps, groups)
         pairs = sure.of_pairs(groups, present, samples.attributes)
         groups = sure.of_groups(groups, samples.attributes)
@@ -141,6 +144,30 @@ def _uncertainty(samples: Cohort, options: Options) -> Uncertainty | None:
     from fmfair.uncertainty import Uncertainty
 
     return Uncertainty.asked(samples, options, options.ci)
+
+
+def _with_shared(
+    sure: Uncertainty,
+    groups: pl.DataFrame,
+    whole: pl.DataFrame,
+    divided: Sequence[Grouping],
+    samples: Cohort,
+    backend: Backend,
+    notes: Notes,
+) -> tuple[Uncertainty, pl.DataFrame]:
+    """What is known of groups that share patients; nothing more where none do."""
+    shared = sharing(groups, whole, len(samples.attributes))
+    if not shared:
+        return sure, groups
+    unknown: Sequence[str] = []
+    if backend.resample is None and backend.covariances is not None:
+        found = backend.covariances(divided, [number for number, _ in shared])
+        known = {*found["metric"], *groups.filter(pl.col("value").is_null())["metric"]}
+        unknown = [m.name for m in sure.options.metrics if m.interval is not None and m.name not in known]
+        sure, groups = sure.of_shared(groups, found)
+    named = [(samples.attributes[number].name, count) for number, count in shared]
+    note_shared_patients(named, unknown, notes, resampled=backend.resample is not None)
+    return sure, groups
 
 
 def _group_values(long: pl.DataFrame, cells: pl.DataFrame, options: Options, task: str) -> pl.DataFrame:

@@ -258,7 +258,13 @@ def report_of(samples: Samples, columns: Columns, options: Options, notes: Notes
 
         resample = resampling(lambda: engine, options.bootstrap)
     curves = partial(curves_of, samples, "prob") if scale is not None and scale.is_probability else None
-    backend = Backend(measure, resample=resample, rows=RowsInMemory(samples), curves=curves)
+
+    def together(groupings: Sequence[Grouping], wanted: Sequence[int]) -> pl.DataFrame:
+        from fmfair.covariance import covariances  # with SciPy, which takes its time to load
+
+        return covariances(lambda: engine, groupings, wanted)
+
+    backend = Backend(measure, resample=resample, rows=RowsInMemory(samples), curves=curves, covariances=together)
     return make_report("classification", samples, columns, options, notes, backend)
 
 

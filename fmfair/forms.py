@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fmfair.group_tests import GroupTest, group_test
+from fmfair.group_tests import NOTHING_VARIES, SPARSE, GroupTest, Pairs, group_test
 from fmfair.intervals import OVERLAP, WHOLE, Dependence, Limits, Values, limits
 from fmfair.metrics.metric import Metric
+from fmfair.shared import Shared, Together
 from fmfair.statistics.differences import delong_paired
 from fmfair.statistics.interval import ZERO_VARIANCE, FloatArray, Interval
 from fmfair.statistics.mover import mover_difference, mover_ratio
@@ -18,11 +19,15 @@ from fmfair.statistics.simultaneous import gap_interval, simultaneous_level
 
 Texts = NDArray[np.object_]
 
+# What rounding leaves of a correlation of 1, and of no difference.
+_ROUNDING = 1e-12
+
 NO_INTERVAL = "a group has no interval"
 NO_INTERVAL_OF_PAIR = "one of the groups has no interval"
 DISAGREE = "the test and the interval disagree; groups this small are better judged by the interval"
 NO_OVERLAP = "how it varies with all rows is not known"
 SAME_ROWS = "the group is all rows"
+ALIKE = "the patients are the same in both groups, and alike"
 
 
 class Differences(NamedTuple):
@@ -55,9 +60,11 @@ class Forms:
 
     Attributes:
         dependence: What keeps rows from counting alike.
+        shared: How groups that share patients vary together; None where none do.
     """
 
     dependence: Dependence
+    shared: Shared | None = field(default=None, kw_only=True)
 
     def has(self, metric: Metric) -> bool:
         """Whether there is a form for the metric."""
@@ -80,10 +87,12 @@ class Forms:
         count = len(first)
         tested = self.tested(first.beside(second), metric, np.tile(np.arange(count), 2), count)
         nothing = np.full(count, np.nan)
-        difference = mover_difference(*both)
+        together = None if self.shared is None else self.shared.of_pairs(first, second)
+        correlation = 0.0 if together is None else np.nan_to_num(together.correlation)
+        difference = mover_difference(*both, correlation)
         found = Differences(
             difference,
-            mover_ratio(*both) if has_ratio(metric) else Interval(nothing, nothing),
+            mover_ratio(*both, correlation) if has_ratio(metric) else Interval(nothing, nothing),
             np.array([f"MOVER, {name}" for name in method]),
             tested.p,
             tested.method,
@@ -91,6 +100,8 @@ class Forms:
                 object
             ),
         )
+        if together is not None:
+            found = _sharing(found, first, second, together, tested.doubt, level)
         return _overlapping(found, first, both, second[WHOLE] == 1, level) if WHOLE in second.columns else found
 
     def gaps(self, values: Values, metric: Metric, family: NDArray[np.intp], count: int, level: float) -> Gaps:
@@ -108,19 +119,72 @@ class Forms:
         gap = gap_interval(values["value"], low, high, family, widest(metric), count)
         whole = all_known(low, family, count)
         tested = self.tested(values, metric, family, count)
-        return Gaps(
+        gaps = Gaps(
             Interval(*(np.where(whole, limit, np.nan) for limit in gap)),
             np.array([f"simultaneous, {name}" for name in first_of(method, family, count)]),
             tested,
             np.where(whole, tested.doubt, NO_INTERVAL).astype(object),
             np.full(count, True),
         )
+        return gaps if self.shared is None else self._of_two(gaps, values, metric, Pairs.of(family, count), level)
+
+    def _of_two(self, gaps: Gaps, values: Values, metric: Metric, two: Pairs, level: float) -> Gaps:
+        """The gaps, those of two groups that share patients as the difference of the two."""
+        assert self.shared is not None
+        together = self.shared.of_pairs(values.at(two.first), values.at(two.second))
+        known = ~np.isnan(together.covariance)
+        at, a, b = (positions[known] for positions in two)
+        if not len(at):
+            return gaps
+        found = self.differences(values.at(a), values.at(b), metric, level)
+        low, high = found.difference
+        gaps.limits.low[at] = np.maximum(np.maximum(low, -high), 0.0)
+        gaps.limits.high[at] = np.minimum(np.maximum(high, -low), widest(metric))
+        p, null = gaps.tested.p.copy(), gaps.tested.null_variance.copy()
+        p[at] = found.p
+        # Equal groups differ by as much less, or more, as they vary together.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = 2 * together.correlation[known] * np.sqrt(null[a] * null[b]) / (null[a] + null[b])
+        null[a], null[b] = (null[g] * np.maximum(1 - np.nan_to_num(shares), 0.0) for g in (a, b))
+        method, p_method, note = (t.astype(object) for t in (gaps.method, gaps.tested.method, gaps.note))
+        method[at], p_method[at] = found.method, found.p_method
+        note[at] = np.where(found.note == NO_INTERVAL_OF_PAIR, NO_INTERVAL, found.note)
+        tested = gaps.tested._replace(p=p, method=p_method, null_variance=null)
+        return gaps._replace(method=method, tested=tested, note=note)
 
 
 def _disagreed(tested: GroupTest, difference: Interval, level: float) -> Texts:
     """What makes the tests doubtful; that they and the intervals disagree where they do."""
     outside = (difference.low > 0) | (difference.high < 0)
     return np.where(~np.isnan(tested.p) & ((tested.p < 1 - level) != outside), DISAGREE, tested.doubt)
+
+
+def _sharing(
+    found: Differences, first: Values, second: Values, together: Together, doubt: Texts, level: float
+) -> Differences:
+    """With the pairs that share patients as what varies together; their limits have the correlation already."""
+    value, other = first["value"], second["value"]
+    at = ~np.isnan(together.covariance)
+    apart = first["variance"] + second["variance"]
+    variance = apart - 2 * together.covariance
+    alike = at & (together.correlation > 1 - _ROUNDING) & (np.abs(value - other) <= _ROUNDING)
+    p = np.where(variance > ZERO_VARIANCE, delong_paired(value, other, variance, together.patients - 1).p, np.nan)
+    difference, ratio = (
+        Interval(*(np.where(alike, np.nan, limit) for limit in limits)) for limits in (found.difference, found.ratio)
+    )
+    outside = (difference.low > 0) | (difference.high < 0)
+    # The test is another one than that of groups which vary apart.
+    own = np.where(np.isin(doubt.astype(str), (SPARSE, NOTHING_VARIES)), "", doubt)
+    own = np.where(np.isnan(p), NOTHING_VARIES, np.where((p < 1 - level) != outside, DISAGREE, own))
+    note = np.where(alike, ALIKE, np.where(np.isnan(difference.low), NO_INTERVAL_OF_PAIR, own))
+    return Differences(
+        difference,
+        ratio,
+        np.where(at, [f"shared patients, {name}" for name in found.method], found.method),
+        np.where(at, np.where(alike, np.nan, p), found.p),
+        np.where(at, "influence, t", found.p_method),
+        np.where(at, note, found.note).astype(object),
+    )
 
 
 def _overlapping(

@@ -63,7 +63,7 @@ def evaluate_in(database: Database, question: Question) -> Report:
     for patient, sizes in told:
         note_patients(patient, sizes, notes)
     engine = DatabaseEngine(database, samples, options, notes)
-    # The rows come into memory only for replicates, and where groups are compared with all rows.
+    # The rows come into memory only for replicates, and where groups share rows or patients that are compared.
     resample = None
     if options.bootstrap is not None:
         from fmfair.bootstrap.classification import resampling
@@ -79,9 +79,14 @@ def evaluate_in(database: Database, question: Question) -> Report:
 
         return with_overlap(long, groupings, samples.attributes, options, in_memory)
 
+    def together(groupings: Sequence[Grouping], wanted: Sequence[int]) -> pl.DataFrame:
+        from fmfair.covariance import covariances
+
+        return covariances(in_memory, groupings, wanted)
+
     curves = engine.curves if samples.scale is not None and samples.scale.is_probability else None
     rows = RowsInDatabase(database, samples)
-    backend = Backend(measure, engine.compare, resample, rows, None if samples.weighted else curves)
+    backend = Backend(measure, engine.compare, resample, rows, None if samples.weighted else curves, together)
     frames = build_frames(samples, options, notes, "classification", backend)
     facts = describe("classification", samples, table.columns, options, "duckdb")
     facts |= tested(options, frames) | disclosed(options, frames["overall"])

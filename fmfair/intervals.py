@@ -36,6 +36,9 @@ RESAMPLED = (LONG_ROW, "ci_low", "ci_high")
 OVERLAP = ("overlap", "overlap_variance", "overlap_units")
 WHOLE = "whole"
 
+# The number of a group value, by which it is found among those that share patients.
+GROUP_ROW = "group_row"
+
 NO_CLOSED_FORM = "no closed form; a bootstrap gives it"
 NO_FORM = "its bias is not known, and a resample adds it once more; no interval"
 
@@ -74,7 +77,7 @@ class Values:
         if isinstance(rows, Values):
             self.columns: Mapping[str, FloatArray] = rows.columns
             return
-        known = [c for c in (*RESTS_ON, *RESAMPLED, *BOUNDS, *OVERLAP, WHOLE) if c in rows.columns]
+        known = [c for c in (*RESTS_ON, *RESAMPLED, *BOUNDS, *OVERLAP, WHOLE, GROUP_ROW) if c in rows.columns]
         floats = rows.select(pl.col(known).cast(pl.Float64).fill_null(np.nan))
         self.columns = {c.name: c.to_numpy() for c in floats.iter_columns()}
 

@@ -54,9 +54,9 @@ def _of_grouping(engine: Engine, number: int, grouping: Grouping) -> pl.DataFram
     both = _Both.of(of_groups, of_all, engine.frame.height)
     pairs = zip(influences(engine, grouping, of_groups), influences(engine, whole, of_all), strict=True)
     parts = [pl.DataFrame(schema={**_KEY, **dict.fromkeys(OVERLAP, pl.Float64)})]
-    for (metric, t, group), (_, _, overall) in pairs:
-        facts = dict(zip(OVERLAP, both.overlap(group, overall), strict=True))
-        place = {"grouping": number, "cell": of_groups.numbers, "metric": metric, "t": t}
+    for group, overall in pairs:
+        facts = dict(zip(OVERLAP, both.overlap(group.values, overall.values), strict=True))
+        place = {"grouping": number, "cell": of_groups.numbers, "metric": group.metric, "t": group.t}
         parts.append(pl.DataFrame({**place, **facts}, schema_overrides=_KEY).select(*_KEY, *OVERLAP))
     return pl.concat(parts).with_columns(pl.col(OVERLAP).fill_nan(None))
 

@@ -76,29 +76,38 @@ def note_patients(patient: str, sizes: Sizes, notes: Notes) -> None:
     )
 
 
-def note_shared_patients(
-    groups: pl.DataFrame, whole: pl.DataFrame, attributes: Sequence[str], options: Options, notes: Notes
-) -> None:
-    """Says of which attributes some patients are in several groups, where these are compared as if they were not.
+def sharing(groups: pl.DataFrame, whole: pl.DataFrame, attributes: int) -> list[tuple[int, int]]:
+    """The positions of the attributes of which some patients are in several groups, and how many groups these have.
 
     Args:
         groups: The group values, with `units`, how many patients are behind each.
         whole: The values on all rows of each grouping.
-        attributes: The names of the attributes, which come first among the groupings.
-        options: What the user asked for.
-        notes: What is said.
+        attributes: How many there are; they come first among the groupings.
     """
     place = ["by", "grouping", "metric", "t"]
-    single = groups.filter(pl.col("grouping") < len(attributes))
+    single = groups.filter(pl.col("grouping") < attributes)
     of_groups = single.group_by(place).agg(pl.col("units").sum(), (pl.col("units") > 0).sum().alias("groups"))
     both = of_groups.join(whole.select(*place, "units"), on=place, nulls_equal=True, suffix="_of_all")
-    # A bootstrap draws both of two groups together.
-    least = 2 if options.bootstrap is None else 3
-    told = (pl.col("units") > pl.col("units_of_all")) & (pl.col("groups") >= least)
-    shared = both.filter(told)["grouping"].unique().sort()
-    if not shared.is_empty():
-        notes.say(
-            f"{listing(attributes[i] for i in shared)}: patients in several groups count as different patients: "
-            "intervals of differences are too wide where their rows are alike, else too narrow (not those of a "
-            "bootstrap of two groups)"
-        )
+    shared = both.filter((pl.col("units") > pl.col("units_of_all")) & (pl.col("groups") >= 2))
+    return shared.group_by("grouping").agg(pl.col("groups").max()).sort("grouping").rows()
+
+
+def note_shared_patients(
+    shared: Sequence[tuple[str, int]], unknown: Sequence[str], notes: Notes, *, resampled: bool
+) -> None:
+    """Says where patients are in several groups, and what takes account of it.
+
+    Args:
+        shared: The names of such attributes, and how many groups they have.
+        unknown: The metrics of which it is not known how two groups vary together.
+        notes: What is said.
+        resampled: Whether intervals come from a bootstrap, which draws both of two groups together.
+    """
+    several = [name for name, groups in shared if groups > 2]
+    named = several if resampled else [name for name, _ in shared]
+    if not named:
+        return
+    what = "intervals" if resampled else "intervals and tests"
+    but = f" (not of {listing(unknown)})" if unknown else ""
+    wrong = ", those of more do not (too wide where rows of a patient are alike, else too narrow)" if several else ""
+    notes.say(f"{listing(named)}: patients are in several groups; {what} of two groups take account of it{but}{wrong}")

@@ -249,9 +249,14 @@ def report_of_values(samples: Samples, columns: Columns, options: Options, notes
 
         return resample_means(samples, options.metrics, groupings, listed, long, options.bootstrap)
 
+    def together(groupings: Sequence[Grouping], wanted: Sequence[int]) -> pl.DataFrame:
+        from fmfair.covariance import covariances_of_means
+
+        return covariances_of_means(samples, options.metrics, groupings, wanted)
+
     drawn = None if options.bootstrap is None else resample
     curves = partial(curves_of, samples, "dice") if "dice" in columns.values else None
-    backend = Backend(measure, resample=drawn, rows=RowsInMemory(samples), curves=curves)
+    backend = Backend(measure, resample=drawn, rows=RowsInMemory(samples), curves=curves, covariances=together)
     return make_report("segmentation", samples, columns, options, notes, backend)
 
 

@@ -12,11 +12,12 @@ from fmfair.bootstrap.replicates import Replicates
 from fmfair.forms import Forms
 from fmfair.gap_intervals import with_certainty
 from fmfair.interval_table import with_intervals
-from fmfair.intervals import WHOLE, Dependence
+from fmfair.intervals import GROUP_ROW, WHOLE, Dependence
 from fmfair.model_based import with_model_based
 from fmfair.options import OVERALL, Options
 from fmfair.pairs import compare_pairs, named_references, overall_references
 from fmfair.samples import Cohort
+from fmfair.shared import Shared
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,16 @@ class Uncertainty:
         forms = ResampledForms(self.forms.dependence, replicates, self.level)
         found = with_bootstrap(long, replicates, self.options.metrics, self.level, self.forms.dependence)
         return replace(self, forms=forms), found
+
+    def of_shared(self, groups: pl.DataFrame, found: pl.DataFrame) -> tuple[Uncertainty, pl.DataFrame]:
+        """The same with how groups vary together that share patients, and the group values by which it is found.
+
+        Args:
+            groups: The group values.
+            found: As `covariance.covariances` makes it.
+        """
+        numbered = groups.with_row_index(GROUP_ROW)
+        return replace(self, forms=replace(self.forms, shared=Shared.of(numbered, found))), numbered
 
     def of_gaps(self, gaps: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
         """The gaps with the columns of `columns.CERTAINTY`."""

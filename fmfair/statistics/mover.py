@@ -103,8 +103,18 @@ def mover_sum(
     return mover_difference(t1, l1, u1, -second, -up2, -low2, -r)
 
 
-def mover_ratio(t1: ArrayLike, l1: ArrayLike, u1: ArrayLike, t2: ArrayLike, l2: ArrayLike, u2: ArrayLike) -> Interval:
-    """Limits of t1 / t2 for independent values that are not negative, by MOVER-R (Donner & Zou 2012).
+def mover_ratio(
+    t1: ArrayLike,
+    l1: ArrayLike,
+    u1: ArrayLike,
+    t2: ArrayLike,
+    l2: ArrayLike,
+    u2: ArrayLike,
+    correlation: ArrayLike = 0.0,
+) -> Interval:
+    """Limits of t1 / t2 for values that are not negative, by MOVER-R (Donner & Zou 2012).
+
+    They are the ratios r for which a limit of `t1 - r t2`, as in `mover_difference`, is 0.
 
     Args:
         t1: The value above the line.
@@ -113,6 +123,7 @@ def mover_ratio(t1: ArrayLike, l1: ArrayLike, u1: ArrayLike, t2: ArrayLike, l2: 
         t2: The value below the line, above 0.
         l2: Its lower limit.
         u2: Its upper limit.
+        correlation: Of the two values.
 
     Returns:
         NaN where a value or limit is, and where t2 is not above 0. The upper limit alone is NaN where the ratio is
@@ -124,15 +135,17 @@ def mover_ratio(t1: ArrayLike, l1: ArrayLike, u1: ArrayLike, t2: ArrayLike, l2: 
         >>> print(f"{low:.6f} {high:.6f}")
         0.724738 5.585889
     """
-    first, low1, up1, second, low2, up2 = values = floats(t1, l1, u1, t2, l2, u2)
+    first, low1, up1, second, low2, up2, r = values = floats(t1, l1, u1, t2, l2, u2, correlation)
     defined = (second > 0) & ~np.any(np.isnan(values), axis=0)
     with np.errstate(all="ignore"):
-        both = first * second
+        both, most = (
+            first * second - r * a * b for a, b in ((first - low1, up2 - second), (up1 - first, second - low2))
+        )
         below, above = up2 * (2 * second - up2), low2 * (2 * second - low2)
         # The difference of two near numbers, written so that it keeps its digits: c / (b + root) for (b - root) / a.
         root = np.sqrt(both * both - low1 * (2 * first - low1) * below)
         low = np.where(both + root > 0, low1 * (2 * first - low1) / (both + root), 0.0)
-        high = (both + np.sqrt(both * both - up1 * (2 * first - up1) * above)) / above
+        high = (most + np.sqrt(most * most - up1 * (2 * first - up1) * above)) / above
         bounded = (low2 > 0) & (2 * second > low2)
     low = np.where(defined & ~np.isnan(root), low, np.nan)
     return Interval(low, np.where(defined & bounded, high, np.nan))
