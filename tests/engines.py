@@ -10,7 +10,7 @@ import polars as pl
 import fmfair
 from fmfair import Report
 
-FRAMES = ("groups", "gaps", "overall", "summary")
+FRAMES = ("groups", "gaps", "overall", "summary", "pairs", "curves")
 
 
 def both(frame: Any, tolerance: float = 1e-12, **arguments: Any) -> tuple[Report, Report]:
