@@ -14,7 +14,7 @@ from fmfair.render import visible
 SIZE = 12
 LINE = 15
 # Widths of letters, as shares of their size, in the widest of the usual fonts.
-_SLIM, _USUAL, _BROAD, _SQUARE = 0.32, 0.58, 0.74, 1.0
+_SLIM, _USUAL, _BROAD, _SQUARE = 0.36, 0.62, 0.82, 1.0
 UNITS = {
     "n": "rows",
     "n_pos": "positives",
