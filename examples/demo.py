@@ -71,7 +71,7 @@ def show(title: str, sentences: list[str], report: fmfair.Report, name: str) -> 
     print("\n".join(["", title, "=" * len(title), *sentences, "", str(report), ""]))
     report.write_parquet(RESULTS / name)
     report.write_html(RESULTS / f"{name}.html", plan=PLANS[name])
-    print(f"written: {RESULTS / name}/*.parquet and {RESULTS / name}.html, which opens in a browser")
+    print(f"written: {RESULTS / name}/*.parquet, and for a browser {RESULTS / name}.html")
 
 
 def main() -> None:

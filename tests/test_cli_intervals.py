@@ -32,13 +32,16 @@ def test_a_level_that_is_none_is_refused(tmp_path: Path, level: str, message: st
     assert (result.status, result.err.strip()) == (2, f"fmfair: error: {message}")
 
 
-def test_a_segmentation_takes_a_level_and_counts_do_not(tmp_path: Path) -> None:
+def test_a_segmentation_and_counts_take_a_level(tmp_path: Path) -> None:
     DICE.write_csv(tmp_path / "dice.csv")
     fmfair.counts(TABLE).write_parquet(tmp_path / "counts.parquet")
 
     assert scored(tmp_path / "dice.csv", "--ci", "0.95").report["groups"][0]["ci_method"] == "t"
-    result = run("score", tmp_path / "counts.parquet", "--ci", "0.95")
-    assert (result.status, "--ci: only for rows, leave it out" in result.err) == (2, True)
+    of_counts = scored(tmp_path / "counts.parquet", "--ci", "0.95", "--metrics", "auc").report
+    assert of_counts["metadata"]["ci"] == 0.95
+    assert of_counts["groups"][0]["ci_method"].startswith("DeLong")
+    result = run("score", tmp_path / "counts.parquet", "--bootstrap", "100")
+    assert (result.status, "--bootstrap: only for rows, leave it out" in result.err) == (2, True)
 
 
 def test_a_reference_a_margin_and_model_based_values_are_asked_for(tmp_path: Path) -> None:

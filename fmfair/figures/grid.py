@@ -58,7 +58,7 @@ def grid_of(
     room = width - names
     at_once = max(1, min(len(columns), int(room // least)))
     wide = min(room / at_once, most)
-    lines = [wrapped(name, names - _EDGE) for name in rows]
+    lines = [wrapped(name, names - _EDGE + 0.5) for name in rows]  # what rounding took from the longest name
     places: dict[tuple[int, int], tuple[float, float]] = {}
     texts: list[dict[str, Any]] = []
     ends: list[tuple[float, list[float]]] = []
