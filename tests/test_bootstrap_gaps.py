@@ -34,7 +34,7 @@ def quantile(values: Sequence[float], at: float) -> float:
     return ordered[before] + (place - before) * (ordered[after] - ordered[before])
 
 
-def evaluated(frame: pl.DataFrame, **given: Any) -> fmfair.Report:
+def evaluated(frame: pl.DataFrame | Path, **given: Any) -> fmfair.Report:
     return fmfair.evaluate(frame, **{"attributes": "sex", "by": [], "metrics": METRICS, **given})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis.extra import numpy as arrays
 from scipy import stats
 from statistics_data import S1, Y, ranking
 
-from fmfair.statistics.bootstrap_limits import bca, bca_p, percentile, percentile_p
+from fmfair.statistics.bootstrap_limits import BootstrapInterval, bca, bca_p, percentile, percentile_p
 
 NAN = math.nan
 
@@ -151,11 +152,13 @@ def test_bca_stays_among_the_replicates(
 
 def test_p_values_are_where_a_limit_touches_the_value() -> None:
     values = np.random.default_rng(1).gamma(20, 0.05, 4999)
+    methods: tuple[tuple[Callable[[float], float], Callable[[float], BootstrapInterval]], ...] = (
+        (lambda of: float(percentile_p(values, of)), lambda level: percentile(values, level)),
+        (lambda of: float(bca_p(values, 1.02, 0.05, of)), lambda level: bca(values, 1.02, 0.05, level)),
+    )
     for of in (0.6, 0.7, 1.2, 1.5):
-        for p, limits in (
-            (percentile_p(values, of), lambda level: percentile(values, level)),
-            (bca_p(values, 1.02, 0.05, of), lambda level: bca(values, 1.02, 0.05, level)),
-        ):
+        for p_value, limits in methods:
+            p = p_value(of)
             wider, narrower = (limits(1 - p * times) for times in (0.9, 1.1))
             assert wider.low < of < wider.high
             assert of < narrower.low or of > narrower.high
