@@ -216,4 +216,5 @@ def with_spread(
             parts.append(confusion.select(*place[:2], "t", pl.lit(metric.name).alias("metric"), **facts))
     known = pl.concat(parts, how="diagonal").select(*place, *FACTS)
     found = long.join(known, on=place, how="left", nulls_equal=True, maintain_order="left")
-    return found.with_columns(pl.when(pl.col("n") > 0).then(pl.col(FACTS)))  # nothing is known of a cell without rows
+    # Nothing is known of a cell without rows, nor of a value that is not defined.
+    return found.with_columns(pl.when(pl.col("n") > 0).then(pl.col(FACTS).fill_nan(None)))

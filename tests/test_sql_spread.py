@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 from random_tables import tables
 
 import fmfair
@@ -162,7 +163,8 @@ def test_a_long_table_keeps_the_patient() -> None:
     wide: dict[str, Any] = {"y_true": "y", "y_score": "score", "by": [], "cluster": "unit"}
     found = both(long, 1e-12, sample_id="sample_id", **wide)
     same = long_of(frame, "duckdb", attributes=["sex", "site"], **wide)
-    assert found.select(FACTS).equals(same.select(FACTS), null_equal=True)
+    # the order in which DuckDB's threads add may move the last digit from run to run
+    assert_frame_equal(found.select(FACTS), same.select(FACTS), rel_tol=1e-12, abs_tol=1e-12)
 
 
 def test_patients_of_any_type_are_told_apart() -> None:
@@ -172,7 +174,7 @@ def test_patients_of_any_type_are_told_apart() -> None:
     text = number.cast(pl.String)
     for unit in (number.cast(pl.Float32), number.cast(pl.Date), text, text.cast(pl.Categorical)):
         found = both(frame.with_columns(unit), 1e-12, **LARGE, cluster="unit")
-        assert found.select(FACTS).equals(expected)
+        assert_frame_equal(found.select(FACTS), expected, rel_tol=1e-12, abs_tol=1e-12)
 
 
 @pytest.mark.parametrize(
