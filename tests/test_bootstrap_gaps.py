@@ -196,10 +196,16 @@ def test_groups_that_share_patients_are_compared_within_them() -> None:
     table = pl.concat([right.with_columns(view=pl.lit(view)) for view in ("AP", "PA")])
     table = table.with_columns(prob=pl.col("prob") + pl.when(pl.col("view") == "AP").then(0.002).otherwise(0.0))
 
-    given = {"attributes": "view", "metrics": ["brier"], "cluster": "patient"}
-    together, apart = (evaluated(table, bootstrap=b, **given).pairs.row(0, named=True) for b in (200, None))
+    others = table.with_columns(patient=pl.col("patient") + 1_000 * (pl.col("view") == "PA"))
 
-    assert together["ci_high"] - together["ci_low"] < 0.05 * (apart["ci_high"] - apart["ci_low"])
+    def width(frame: pl.DataFrame, bootstrap: int | None) -> float:
+        given = {"attributes": "view", "metrics": ["brier"], "cluster": "patient", "bootstrap": bootstrap}
+        pair = evaluated(frame, **given).pairs.row(0, named=True)
+        return float(pair["ci_high"] - pair["ci_low"])
+
+    assert width(table, 200) < 0.05 * width(others, 200)
+    assert width(table, None) < 0.05 * width(others, None)
+    assert width(table, 200) == pytest.approx(width(table, None), rel=0.2)
 
 
 def test_named_gaps_are_those_of_their_rates() -> None:
