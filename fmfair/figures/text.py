@@ -47,7 +47,7 @@ def wrapped(text: str, width: float, size: float = SIZE) -> list[str]:
     """The text in lines that are no wider than so many pixels; nothing of it is lost but blanks at line ends.
 
     Examples:
-        >>> wrapped("a name of several words", 80)
+        >>> wrapped("a name of several words", 90)
         ['a name of', 'several words']
         >>> "".join(wrapped("x" * 40, 80)) == "x" * 40
         True
