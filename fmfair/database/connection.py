@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # What a name of ours may be called while a frame is handed over.
 _INCOMING = "fmfair_incoming"
+# Bytes of memory that DuckDB's own advice asks for each thread.
+PER_THREAD = 125_000_000
 
 
 def quoted(name: str) -> str:
@@ -136,9 +138,21 @@ def connected(folder: Path, *, memory_limit: str | None = None, threads: int | N
     connection.execute("SET temp_directory = $1", [str(folder / "spilled")])
     if limit is not None:
         _limit(connection, limit)
+    if threads is None and limit is not None:
+        threads = _threads_within(connection)
     if threads is not None:
         connection.execute("SET threads = $1", [threads])
     return Database(connection, folder, limited=limit is not None)
+
+
+def _threads_within(connection: DuckDBPyConnection) -> int:
+    """How many threads the limit on memory is enough for: each holds blocks of its own, which cannot be spilled."""
+    found = connection.execute(
+        "SELECT current_setting('threads'), parse_formatted_bytes(current_setting('memory_limit'))"
+    ).fetchone()
+    assert found is not None
+    threads, held = found
+    return max(1, min(int(threads), int(held) // PER_THREAD))
 
 
 def _quarter_of_address_space() -> str | None:
