@@ -51,7 +51,7 @@ class Backend:
         compare: Compares them.
         resample: Draws replicates, where they were asked for.
         rows: Counts rows, where small numbers are hidden.
-        curves: Bins scores, where there are scores in [0, 1] and no weights.
+        curves: Bins scores, where there are scores in [0, 1].
         covariances: How the groups of some groupings vary together whose patients are in several of them: groupings,
             the positions of those wanted -> as `covariance.covariances`.
     """
@@ -108,7 +108,9 @@ def build_frames(
         "attribute_parts": pl.Series([g.attribute_parts for g in divided], dtype=pl.List(pl.String)),
     }
     frames = {} if pairs is None else {"pairs": _public(pairs, samples, PAIRS, names)}
-    binned = None if options.suppress_below else _curves([*divided, *wholes], listed, cells, backend)
+    binned = (
+        None if options.suppress_below or samples.weighted else _curves([*divided, *wholes], listed, cells, backend)
+    )
     if binned is not None:
         of_all = pl.Series([""])  # all rows come after the groupings that divide them
         frames["curves"] = _public(binned, samples, CURVES, {"attribute": names["attribute"].append(of_all)})

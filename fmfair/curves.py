@@ -64,7 +64,6 @@ def score_curves(
         profiles, score, y = profiles.of(known), score.filter(known), None if y is None else y.filter(known)
     values = score.to_numpy()
     positive = np.zeros(len(values), np.int8) if y is None else y.to_numpy()
-    profile, of_bin, sums = np.empty(0, np.intp), np.empty(0, np.intp), np.zeros((3, 0))
     height = profiles.table.height
     if 2 * height * BINS <= len(values):
         sums = _summed(profiles.of_row, values, positive, height)
@@ -86,9 +85,7 @@ def bins_of(values: Floats) -> Ints:
     return bins
 
 
-def _summed(
-    of_row: npt.NDArray[np.unsignedinteger], values: Floats, positive: npt.NDArray[Any], profiles: int
-) -> Floats:
+def _summed(of_row: Whole, values: Floats, positive: Whole, profiles: int) -> Floats:
     """Rows, positives and scores per profile and bin, a batch of rows at a time."""
     size = profiles * BINS
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -280,7 +279,6 @@ def make_report(
     task: str, samples: Samples, columns: Columns, options: Options, notes: Notes, backend: Backend
 ) -> Report:
     """The report of either task, from the samples and what the engine does."""
-    backend = replace(backend, curves=None) if samples.weighted else backend
     frames = build_frames(samples, options, notes, task, backend)
     facts = describe(task, samples, columns, options, "polars") | tested(options, frames)
     facts |= disclosed(options, frames["overall"])

@@ -10,9 +10,6 @@ import polars as pl
 
 from fmfair.samples import Samples
 
-# What tells rows of a profile apart, in the order of the columns; a table has those that there are.
-KINDS = ("y", "pred", "position")
-
 
 class RowCounter(Protocol):
     """Counts the rows of samples, wherever they are."""

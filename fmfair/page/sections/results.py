@@ -13,7 +13,6 @@ from fmfair.page.tables import NONE, amount, at, bounds, counted, difference, in
 
 # A page with more rows than these is no longer read; the rest is in the Parquet files.
 MAX_ROWS = 2000
-_PLACES = ("attribute", "metric", "threshold", "threshold_rule")
 _SPREADS = ("difference", "std", "average_difference", "difference_to_overall")
 
 
