@@ -15,9 +15,9 @@ from statsmodels.stats.multitest import multipletests
 from test_wording import BANNED
 
 import fmfair
+from fmfair.numerals import p_text
 from fmfair.page.drawings import Drawings
 from fmfair.page.material import Material, View, material_of
-from fmfair.page.numerals import p_text
 from fmfair.page.plan import plan_of
 from fmfair.page.screening import screen
 from fmfair.page.section import Table

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fmfair import numerals
 from fmfair.metrics.registry import REGISTRY
-from fmfair.page import gap_wording, numerals, wording
+from fmfair.page import gap_wording, wording
 from fmfair.page.gap_wording import Gap
 
 # Verdicts, and words that make of a failure to show a difference a proof that there is none.

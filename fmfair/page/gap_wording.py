@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fmfair.page.numerals import (
+from fmfair.numerals import (
     COUNTS_ONLY,
     as_sentence,
     carried_by,

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from fmfair.columns import BOUNDS
-from fmfair.page.numerals import as_sentence, figures, in_percent, level_text, p_text, spoken
+from fmfair.numerals import as_sentence, figures, in_percent, level_text, p_text, spoken
 from fmfair.page.section import Column, Table
 from fmfair.shown import metric_of, threshold_text
 

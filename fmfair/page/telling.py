@@ -8,10 +8,10 @@ from typing import Any
 import polars as pl
 
 from fmfair.marks import carrier
+from fmfair.numerals import COUNTS_ONLY, FINE
 from fmfair.page import gap_wording, wording
 from fmfair.page.gap_wording import Gap
 from fmfair.page.material import Material, View
-from fmfair.page.numerals import COUNTS_ONLY, FINE
 from fmfair.shown import bounded, metric_of, number
 
 # One side of an error is never told alone.

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fmfair.errors import plural
-from fmfair.page.numerals import (
+from fmfair.numerals import (
     COUNTS_ONLY,
     FRACTIONS,
     as_sentence,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from fmfair.numerals import joined
 from fmfair.page.material import Material
-from fmfair.page.numerals import joined
 from fmfair.page.section import Column, Section, Table
 
 _TITLES: Mapping[str, str] = {

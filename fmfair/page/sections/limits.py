@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from fmfair.errors import plural
+from fmfair.numerals import as_sentence, carried_by, joined, spoken
 from fmfair.page.material import Material
-from fmfair.page.numerals import as_sentence, carried_by, joined, spoken
 from fmfair.page.section import Section
 from fmfair.page.telling import carried_counts, few_of, rows_word, told_metrics
 from fmfair.page.wording import exploratory, tuned

@@ -10,8 +10,8 @@ from fmfair.errors import FmfairError, plural
 from fmfair.marks import MARKS
 from fmfair.metrics.metric import Metric
 from fmfair.metrics.registry import list_metrics, requested
+from fmfair.numerals import joined, level_text
 from fmfair.page.material import Material
-from fmfair.page.numerals import joined, level_text
 from fmfair.page.screening import Q
 from fmfair.page.section import Column, Section, Table
 from fmfair.page.sections.limits import n_comparisons

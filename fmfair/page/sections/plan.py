@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 
 from fmfair.errors import plural
+from fmfair.numerals import FINE, as_sentence, figures, in_percent, joined, sign, spoken, unit
 from fmfair.page.material import Material, View
-from fmfair.page.numerals import FINE, as_sentence, figures, in_percent, joined, sign, spoken, unit
 from fmfair.page.plan import NOT_STATED, Criterion
 from fmfair.page.section import Column, Section, Table
 from fmfair.page.telling import named, rows_word

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from fmfair.errors import plural
+from fmfair.numerals import as_sentence, carried_by, joined, spoken
 from fmfair.page import gap_wording
 from fmfair.page.drawings import ALONE, Drawings
 from fmfair.page.gap_wording import Gap
 from fmfair.page.material import Material, View
-from fmfair.page.numerals import as_sentence, carried_by, joined, spoken
 from fmfair.page.plan import NOT_STATED
 from fmfair.page.screening import Q, Screen, screen
 from fmfair.page.section import Figure, Section
