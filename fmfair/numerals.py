@@ -115,6 +115,31 @@ def sign(metric: str) -> str:
     return "%" if in_percent(metric) else ""
 
 
+def amount(metric: str, value: float) -> str:
+    """A value of a metric, shares in per cent, counts as they are.
+
+    Examples:
+        >>> amount("tpr", 0.8567), amount("auc", 0.8567), amount("tp", 1700.0)
+        ('85.7%', '0.857', '1,700')
+    """
+    known = metric_of(metric)
+    if known is not None and known.family == "count":
+        return f"{value:,.6g}"
+    (text,) = figures(metric, [value])
+    return f"{text}%" if in_percent(metric) else text
+
+
+def difference(metric: str, value: float) -> str:
+    """A difference of a metric, between shares in percentage points.
+
+    Examples:
+        >>> difference("tpr", 0.2201), difference("auc", -0.034)
+        ('22.0 points', '-0.034')
+    """
+    (text,) = figures(metric, [value])
+    return f"{text} points" if in_percent(metric) else text
+
+
 def carried_by(count: int, denominator: str, rows: str = "row") -> str:
     """The count that carries a value, named.
 

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from fmfair.columns import BOUNDS
-from fmfair.numerals import as_sentence, figures, in_percent, level_text, p_text, spoken
+from fmfair.numerals import amount, as_sentence, difference, figures, in_percent, level_text, p_text, spoken
 from fmfair.page.section import Column, Table
 from fmfair.shown import metric_of, threshold_text
 
@@ -49,21 +49,6 @@ def undefined(note: str | None) -> str:
     if note == "suppressed":
         return "suppressed"
     return f"not defined: {note}" if note else "not defined"
-
-
-def amount(metric: str, value: float) -> str:
-    """A value or a difference of a metric, shares in per cent."""
-    known = metric_of(metric)
-    if known is not None and known.family == "count":
-        return f"{value:,.6g}"
-    (text,) = figures(metric, [value])
-    return f"{text}%" if in_percent(metric) else text
-
-
-def difference(metric: str, value: float) -> str:
-    """A difference of a metric, between shares in percentage points."""
-    (text,) = figures(metric, [value])
-    return f"{text} points" if in_percent(metric) else text
 
 
 def interval(row: Row, low: str = "ci_low", high: str = "ci_high") -> str:

@@ -7,11 +7,12 @@ from typing import Any
 import polars as pl
 
 from fmfair.errors import plural
+from fmfair.numerals import amount, difference
 from fmfair.page.drawings import Drawings
 from fmfair.page.material import Material, View
 from fmfair.page.section import Column, Figure, Section, Table
 from fmfair.page.sections.overall import MAX_BLOCKS
-from fmfair.page.tables import NONE, amount, counted, difference, gap_table, legend, positives, title_of, valued
+from fmfair.page.tables import NONE, counted, gap_table, legend, positives, title_of, valued
 from fmfair.shown import metric_of
 
 MAX_CELLS = 10

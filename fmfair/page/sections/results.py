@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import polars as pl
 
 from fmfair.export import texts
+from fmfair.numerals import amount, difference
 from fmfair.page.material import Material
 from fmfair.page.section import Column, Section, Table
-from fmfair.page.tables import NONE, amount, at, bounds, counted, difference, interval, p_cell, title_of, undefined
+from fmfair.page.tables import NONE, at, bounds, counted, interval, p_cell, title_of, undefined
 
 # A page with more rows than these is no longer read; the rest is in the Parquet files.
 MAX_ROWS = 2000
