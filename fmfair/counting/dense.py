@@ -58,35 +58,34 @@ def _values(rows: pl.LazyFrame, columns: Sequence[str]) -> dict[str, pl.Series]:
 
 def _add(rows: pl.LazyFrame, values: Mapping[str, pl.Series], sums: Sequence[_Sums]) -> bool:
     """Adds all rows; False where a value is not among those that are known."""
-    codes = {c: _code(c, known.drop_nulls()) for c, known in values.items()}
-    unknown = [code.is_null() & (pl.col(c).is_not_null() | (not values[c].has_nulls())) for c, code in codes.items()]
-    filled = {c: code.fill_null(values[c].len() - 1) for c, code in codes.items()}
-    positions = [each.position(filled).alias(f"at{i}") for i, each in enumerate(sums)]
-    batches = rows.select("r", "rr", "loss", pl.any_horizontal(unknown).alias("unknown"), *positions).collect_batches(
+    codes = {c: _code(c, known) for c, known in values.items()}
+    positions = [each.position(codes).alias(f"at{i}") for i, each in enumerate(sums)]
+    batches = rows.select("r", "rr", "loss", *positions).collect_batches(
         # Losses are added up batch by batch, which keeps more digits than row by row.
         chunk_size=max(SAMPLE, *(each.size // 4 for each in sums)),
         engine="streaming",
     )
     for batch in batches:
-        if batch["unknown"].any():
+        *added, places = batch["r"], batch["rr"], batch["loss"], [batch[f"at{i}"] for i in range(len(sums))]
+        if any(at.has_nulls() for at in places):
             return False
-        added = [batch[c].to_numpy() for c in ("r", "rr", "loss")]
-        for i, each in enumerate(sums):
-            each.add(batch[f"at{i}"].to_numpy(), *added)
+        for at, each in zip(places, sums, strict=True):
+            each.add(at.to_numpy(), *(number.to_numpy() for number in added))
     return True
 
 
 def _code(column: str, known: pl.Series) -> pl.Expr:
-    """The position of each value; NULL where it is missing or unknown."""
-    value, type_ = pl.col(column), pl.Int32()
+    """The position of each value; NULL where it is unknown."""
+    value, type_, present = pl.col(column), pl.Int32(), known.drop_nulls()
     if known.dtype != pl.String:
-        return value.replace_strict(known, range(known.len()), default=None, return_dtype=type_)
-    if known.len() > FEW:
-        return value.cast(pl.Enum(known), strict=False).to_physical().cast(type_)
-    code = pl.lit(None, type_)
-    for i, text in enumerate(known):
-        code = pl.when(value == text).then(pl.lit(i, type_)).otherwise(code)
-    return code
+        code = value.replace_strict(present, range(present.len()), default=None, return_dtype=type_)
+    elif present.len() > FEW:
+        code = value.cast(pl.Enum(present), strict=False).to_physical().cast(type_)
+    else:
+        code = pl.lit(None, type_)
+        for i, text in enumerate(present):
+            code = pl.when(value == text).then(pl.lit(i, type_)).otherwise(code)
+    return pl.when(value.is_null()).then(pl.lit(present.len(), type_)).otherwise(code) if known.has_nulls() else code
 
 
 class _Sums:
@@ -104,11 +103,11 @@ class _Sums:
         self._loss = np.zeros(self.size)
 
     def position(self, codes: Mapping[str, pl.Expr]) -> pl.Expr:
-        """Which combination a row belongs to, as a position in the arrays."""
-        at = pl.lit(0, pl.Int32)
-        for column, known in self._values.items():
-            at = at * known.len() + codes[column]
-        return (at * self._shape[-1] + pl.col("cell")).cast(pl.Int64)
+        """Which combination a row belongs to, as a position in the arrays; NULL where a value is unknown."""
+        at, stride = pl.col("cell"), self._shape[-1]
+        for column, known in reversed(self._values.items()):
+            at, stride = at + codes[column] * stride, stride * known.len()
+        return at.cast(pl.Int64)
 
     def add(self, at: Any, r: Any, rr: Any, loss: Any) -> None:
         """Adds rows."""
