@@ -193,10 +193,10 @@ def test_groups_that_are_too_small_are_named_and_not_judged() -> None:
     of = material(fmfair.evaluate(scored(site=site), metrics=["auc"]))
     content = summary.section(of).content
     assert (
-        content["few"] == "Too small to judge: site <small> (3 of the rarer class) and site b (17 of the rarer class)."
+        content["few"] == "Too small to judge: site <small> (3 positives) and site b (17 positives)."
     )
     assert (
-        "2 of 3 groups have fewer than 100 of the rarer class behind AUC; such values are imprecise."
+        "2 of 3 groups have fewer than 100 positives behind AUC; such values are imprecise."
         in limits.raised(of)
     )
     said = content["attributes"][0]["told"][0]["said"]
@@ -257,9 +257,9 @@ def test_counts_have_no_gap_and_are_told_as_they_are() -> None:
     rows = scored(sex=["F", "M"] * 300)
     content = summary.section(material(fmfair.evaluate(rows, metrics=["tp"]))).content
     found = rows.filter(pl.col("y_true") == 1, pl.col("y_score") >= 0.5).height
-    assert content["overall"] == [f"Over all rows, true positives was {found} (600 rows)."]
+    assert content["overall"] == [f"Over all rows, the number of true positives was {found} (600 rows)."]
     ((part,),) = (one["told"] for one in content["attributes"])
-    assert part["said"] == "True positives was not compared: it has no gap."
+    assert part["said"] == "The number of true positives was not compared: it has no gap."
 
 
 def test_a_tuned_threshold_is_the_first_limit() -> None:
@@ -307,7 +307,7 @@ def test_every_metric_of_the_results_is_in_the_glossary() -> None:
     assert [row[0] for row in glossary.rows][1] == "partial AUC for FPR in [0, 0.2]"
     assert len(rows) == 4
     auc = rows["AUC (AUROC, area under the ROC curve)"]
-    assert auc[2:6] == ["0 to 1", "higher", "positives", "no"]
+    assert auc[2:6] == ["0 to 1", "higher", "the rarer class", "no"]
     assert auc[7] == "DeLong, logit t"
     assert "weigh the two kinds of error" in glossary.note
     assert "larger in small groups" in glossary.note

@@ -23,6 +23,7 @@ from fmfair.numerals import (
     spoken,
     unit,
 )
+from fmfair.page.wording import subject
 from fmfair.render import visible
 
 # Of several results, those that a sentence names.
@@ -226,7 +227,7 @@ def not_compared(metric: str, reason: str | None) -> str:
         >>> not_compared("tpr", "1 of 2 groups can be compared: no positives")
         'Sensitivity was not compared: 1 of 2 groups can be compared: no positives.'
     """
-    return f"{as_sentence(spoken(metric))} was not compared: {visible(reason or 'no reason is known')}."
+    return f"{as_sentence(subject(metric))} was not compared: {visible(reason or 'no reason is known')}."
 
 
 def _group(of: Gap, group: tuple[str, float]) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 import polars as pl
 
 from fmfair.columns import BOUNDS
-from fmfair.numerals import amount, as_sentence, difference, figures, in_percent, level_text, p_text, spoken
+from fmfair.numerals import amount, as_sentence, carried_by, difference, figures, in_percent, level_text, p_text, spoken
+from fmfair.page.carried import carried
 from fmfair.page.section import Column, Table
 from fmfair.shown import metric_of, threshold_text
 
@@ -71,6 +72,11 @@ def counted(value: int | None) -> str:
     return "suppressed" if value is None else f"{value:,}"
 
 
+def count_of(row: Row, name: str) -> str:
+    """A count of a row; what is hidden is called so, and what there is not is left open."""
+    return NONE if row[name] is None and row["note"] != "suppressed" else counted(row[name])
+
+
 def _counts(row: Row) -> str:
     """A share as the two counts that it is; empty of other metrics, and with weights."""
     exact = not any(row.get(name) is None for name in ("value", "denominator")) and row.get("weight_sum") is None
@@ -81,14 +87,8 @@ def _counts(row: Row) -> str:
 
 def _carried(row: Row) -> str:
     """How few samples carry a value, in place of it."""
-    known = metric_of(row["metric"])
-    n, n_pos = row.get("n"), row.get("n_pos")
-    both = known is not None and known.denominator == "n_pos" and None not in (n, n_pos)
-    if both and n - n_pos < n_pos:  # type: ignore[operator]  # neither is None
-        return f"{n - n_pos:,} negatives: {FEW}"  # type: ignore[operator]
-    names = {"n_pos": "positives", "n_neg": "negatives"}
-    unit = names.get(known.denominator, "rows") if known else "rows"
-    return f"{counted(row['denominator'])} {unit}: {FEW}"
+    count, of = carried(row)
+    return FEW if count is None else f"{carried_by(count, of)}: {FEW}"
 
 
 def title_of(metric: str) -> str:
@@ -111,22 +111,25 @@ def group_table(groups: pl.DataFrame, metrics: Sequence[str], caption: str, leve
     """A row per group with its counts and the metrics.
 
     Args:
-        groups: Of one by-key and attribute, at one threshold.
+        groups: Of one by-key, at one threshold; several attributes have a column of their own.
         metrics: The metrics, each a column.
         caption: What the table shows.
         level: Of the intervals.
     """
     classes = groups["n_pos"].null_count() < groups.height or groups["n"].null_count() == groups.height
-    head = [Column("Group"), Column("Rows", numeric=True)]
+    several = groups["attribute"].n_unique() > 1
+    head = [*([Column("Attribute")] if several else []), Column("Group"), Column("Rows", numeric=True)]
     head += [Column("Positives", numeric=True)] if classes else []
     rows, shown = [], []
-    for (name,), part in groups.partition_by("group", as_dict=True, maintain_order=True).items():
+    for who, part in groups.partition_by("attribute", "group", as_dict=True, maintain_order=True).items():
         cells = {row["metric"]: row for row in part.iter_rows(named=True)}
         first = next(iter(cells.values()))
         shown += [cells[m] for m in metrics if m in cells]
         counts = [counted(first["n"]), *([positives(first)] if classes else [])]
-        rows.append([str(name), *counts, *(valued(cells[m]) if m in cells else NONE for m in metrics)])
-    return Table(caption, [*head, *metric_columns(metrics)], rows, note=legend(shown, level))
+        names = [str(name) for name in (who if several else who[1:])]
+        rows.append([*names, *counts, *(valued(cells[m]) if m in cells else NONE for m in metrics)])
+    columns = [*head, *metric_columns(metrics)]
+    return Table(caption, columns, rows, note=legend(shown, level), keys=2 if several else 1)
 
 
 def positives(row: Row) -> str:

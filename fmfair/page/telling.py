@@ -7,12 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from fmfair.marks import carrier
 from fmfair.numerals import COUNTS_ONLY, FINE
 from fmfair.page import gap_wording, wording
+from fmfair.page.carried import Carried, alike, carried
 from fmfair.page.gap_wording import Gap
 from fmfair.page.material import Material, View
-from fmfair.shown import bounded, metric_of, number
+from fmfair.shown import bounded, number
 
 # One side of an error is never told alone.
 COMPANIONS: Mapping[str, str] = {"tpr": "tnr", "tnr": "tpr", "ppv": "npv", "npv": "ppv"}
@@ -60,7 +60,7 @@ def gap_of(view: View, material: Material, attribute: str, metric: str) -> Gap |
     worst, best = (_group(view, attribute, metric, row[name]) for name in ("worst_group", "best_group"))
     if worst is None or best is None:
         return None
-    denominator = _denominator(metric, (worst, best))
+    counts, denominator = alike((worst, best))
     limits = None if row.get("ci_low") is None else (row["ci_low"], row["ci_high"])
     return Gap(
         metric=metric,
@@ -70,7 +70,7 @@ def gap_of(view: View, material: Material, attribute: str, metric: str) -> Gap |
         worst=(named(attribute, worst["group"]), worst["value"]),
         best=(named(attribute, best["group"]), best["value"]),
         n_groups=row["n_groups"],
-        counts=(_count(worst, denominator), _count(best, denominator)),
+        counts=(counts[0], counts[1]),
         denominator=denominator,
         rows=rows_word(material),
         chance=row.get("chance_gap"),
@@ -139,40 +139,26 @@ def prevalence_of(view: View) -> float | None:
     return None if row is None or not row["n"] or row["n_pos"] is None else row["n_pos"] / row["n"]
 
 
-def carried_counts(
+def carried_in_groups(
     views: Sequence[View], attributes: Sequence[str], metric: str
-) -> dict[tuple[int, str, str], int | None]:
-    """How many rows carry a metric in every group, by the position of the by-key, the attribute and the group.
-
-    Of a metric of both classes that is the rarer one; None where it is hidden.
-    """
-    known = metric_of(metric)
-    count = pl.col("denominator") if known is None else carrier(known)
+) -> dict[tuple[int, str, str], Carried]:
+    """What carries a metric in every group, by the position of the by-key, the attribute and the group."""
     wanted = (pl.col("metric") == metric) & pl.col("attribute").is_in(list(attributes))
-    found = {}
-    for position, view in enumerate(views):
-        rows = view.main["groups"].filter(wanted).select("attribute", "group", carried=count)
-        found.update({(position, attribute, group): carried for attribute, group, carried in rows.iter_rows()})
-    return found
+    return {
+        (position, row["attribute"], row["group"]): carried(row)
+        for position, view in enumerate(views)
+        for row in view.main["groups"].filter(wanted).iter_rows(named=True)
+    }
 
 
-def groups_with_few(views: Sequence[View], attributes: Sequence[str], metric: str) -> dict[tuple[str, str], int]:
+def groups_with_few(views: Sequence[View], attributes: Sequence[str], metric: str) -> dict[tuple[str, str], Carried]:
     """The groups of which fewer than 20 rows carry a metric somewhere, each with the smallest such count."""
-    found: dict[tuple[str, str], int] = {}
-    for (_, *who), carried in carried_counts(views, attributes, metric).items():
-        if carried is not None and carried < SMALL:
+    found: dict[tuple[str, str], Carried] = {}
+    for (_, *who), (count, of) in carried_in_groups(views, attributes, metric).items():
+        if count is not None and count < SMALL:
             attribute, group = who
-            found[attribute, group] = min(carried, found.get((attribute, group), carried))
+            found[attribute, group] = min((count, of), found.get((attribute, group), (count, of)))
     return found
-
-
-def few_of(metric: str) -> str:
-    """The denominator that `groups_with_few` counts: the rarer class where a metric is of both."""
-    known = metric_of(metric)
-    if known is None:
-        return "n"
-    both = "denominator" not in carrier(known).meta.root_names()
-    return "n_rarer" if both else known.denominator
 
 
 def group_row(view: View, attribute: str, group: str, metric: str) -> dict[str, Any] | None:
@@ -191,24 +177,6 @@ def _is_open(row: Mapping[str, Any]) -> bool:
 def _group(view: View, attribute: str, metric: str, group: str | None) -> dict[str, Any] | None:
     row = None if group is None else group_row(view, attribute, group, metric)
     return None if row is None or row["value"] is None else row
-
-
-def _denominator(metric: str, groups: Sequence[dict[str, Any]]) -> str:
-    """What carries the values; of a ranking the class that is rarer in all groups."""
-    known = metric_of(metric)
-    if known is None:
-        return "n"
-    if known.denominator != "n_pos" or "denominator" in carrier(known).meta.root_names():
-        return known.denominator
-    rarer = [None not in (row["n"], row["n_pos"]) and 2 * row["n_pos"] > row["n"] for row in groups]
-    return "n_neg" if all(rarer) else "n_pos"
-
-
-def _count(row: Mapping[str, Any], denominator: str) -> int | None:
-    if denominator == "n_neg" and row["n"] is not None and row["n_pos"] is not None:
-        return int(row["n"]) - int(row["n_pos"])
-    count: int | None = row["n_pos"] if denominator == "n_pos" else row["denominator"]
-    return count
 
 
 def _pair(view: View, attribute: str, metric: str, groups: tuple[str, str]) -> dict[str, Any] | None:

@@ -21,6 +21,7 @@ from fmfair.numerals import (
     spoken,
     unit,
 )
+from fmfair.page.carried import carried
 from fmfair.render import visible
 from fmfair.shown import metric_of
 
@@ -32,6 +33,17 @@ _RULES: Mapping[str, str] = {
 }
 # Per 1,000, or per 10,000 where fewer than this many of 1,000 are cases.
 FEW_CASES = 10
+
+
+def subject(metric: str) -> str:
+    """What a sentence on values is about.
+
+    Examples:
+        >>> subject("tpr"), subject("tp")
+        ('sensitivity', 'the number of true positives')
+    """
+    known = metric_of(metric)
+    return f"the number of {spoken(metric)}" if known is not None and known.family == "count" else spoken(metric)
 
 
 def undefined(reason: str | None) -> str:
@@ -109,12 +121,11 @@ def over_all(metric: str, row: Mapping[str, Any], level: float | None, rows: str
         >>> over_all("tpr", row, 0.95, "image")
         'Over all images, sensitivity was 46% (95% interval 39 to 53; 238 positives).'
     """
-    name = spoken(metric)
+    name = subject(metric)
     if row["value"] is None:
         return f"Over all {rows}s, {name} is {undefined(row.get('note'))}."
-    known = metric_of(metric)
-    count = row["denominator"]
-    behind = "" if count is None else carried_by(count, known.denominator if known else "n", rows)
+    count, of = carried({"metric": metric, **row})
+    behind = "" if count is None else carried_by(count, of, rows)
     text = value(metric, row["value"], row.get("ci_low"), row.get("ci_high"), level)
     low, high = row.get("bound_low"), row.get("bound_high")
     if low is not None and high is not None and figures(metric, [low]) != figures(metric, [high]):
@@ -134,7 +145,7 @@ def over_by_keys(metric: str, values: Sequence[tuple[str, float | None]], rows: 
         'Over all rows, AUC went from 0.780 (model B) to 0.810 (model A) in 2 of 3 results.'
     """
     known = [(number, name) for name, number in values if number is not None]
-    name = spoken(metric)
+    name = subject(metric)
     if not known:
         return f"Over all {rows}s, {name} is not defined in any of {len(values):,} results."
     ends = (min(known), max(known))
@@ -151,7 +162,7 @@ def not_compared_in(metric: str, count: int, of: int) -> str:
         >>> not_compared_in("auc", 2, 14)
         'AUC was not compared in 2 of 14 results.'
     """
-    return f"{as_sentence(spoken(metric))} was not compared in {count:,} of {of:,} results."
+    return f"{as_sentence(subject(metric))} was not compared in {count:,} of {of:,} results."
 
 
 def tuned(threshold: float | None, rule: str) -> str:

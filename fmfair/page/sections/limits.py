@@ -6,9 +6,10 @@ import polars as pl
 
 from fmfair.errors import plural
 from fmfair.numerals import as_sentence, carried_by, joined, spoken
+from fmfair.page.carried import EITHER
 from fmfair.page.material import Material
 from fmfair.page.section import Section
-from fmfair.page.telling import carried_counts, few_of, rows_word, told_metrics
+from fmfair.page.telling import carried_in_groups, rows_word, told_metrics
 from fmfair.page.wording import exploratory, tuned
 from fmfair.render import visible
 from fmfair.shown import metric_of
@@ -87,7 +88,8 @@ def standing(material: Material) -> list[str]:
     if moving and material.task == "classification":
         said.insert(1, f"Differences in {joined(moving)} are also those of the share of positives in the groups.")
     if others and material.task == "classification":
-        said.insert(1, f"{as_sentence(joined(others))} change where the disease is milder or more severe.")
+        change = "change" if len(others) > 1 else "changes"
+        said.insert(1, f"{as_sentence(joined(others))} {change} where the disease is milder or more severe.")
     return said
 
 
@@ -119,12 +121,14 @@ def _tuned(material: Material) -> list[str]:
 def _imprecise(material: Material) -> list[str]:
     """How many groups have too few samples for a precise value."""
     metric = material.headline
-    counts = [c for c in carried_counts(material.views, material.attributes, metric).values() if c is not None]
+    found = carried_in_groups(material.views, material.attributes, metric)
+    counts = [count for count, _ in found.values() if count is not None]
     few = sum(count < IMPRECISE for count in counts)
     if not few:
         return []
     who = f"{few:,} of {plural(len(counts), 'group')} {'has' if few == 1 else 'have'}"
-    least = carried_by(IMPRECISE, few_of(metric), rows_word(material))
+    kinds = {of for _, of in found.values()}
+    least = carried_by(IMPRECISE, kinds.pop() if len(kinds) == 1 else EITHER, rows_word(material))
     return [f"{who} fewer than {least} behind {spoken(metric)}; such values are imprecise."]
 
 

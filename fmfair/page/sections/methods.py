@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from fmfair.errors import FmfairError, plural
-from fmfair.marks import MARKS
+from fmfair.marks import MARKS, of_both_classes
 from fmfair.metrics.metric import Metric
 from fmfair.metrics.registry import list_metrics, requested
 from fmfair.numerals import joined, level_text
@@ -136,7 +136,7 @@ def _glossary(material: Material) -> Table:
             metric.definition,
             _range(metric),
             metric.direction if metric.direction != "none" else "neither",
-            _DENOMINATORS.get(metric.denominator, metric.denominator),
+            "the rarer class" if of_both_classes(metric) else _DENOMINATORS[metric.denominator],
             "yes" if metric.moves_with_prevalence else "no",
             metric.undefined,
             methods.get(metric.name, NONE),

@@ -6,11 +6,12 @@ from typing import Any
 
 import polars as pl
 
+from fmfair.numerals import difference
 from fmfair.page.drawings import Drawings
 from fmfair.page.material import Material, View
 from fmfair.page.section import Column, Figure, Section, Table
 from fmfair.page.sections.attributes import gaps_of
-from fmfair.page.tables import NONE, difference, interval, legend, title_of, undefined, valued
+from fmfair.page.tables import NONE, interval, legend, title_of, undefined, valued
 
 MAX_ROWS = 300
 # More rows than these are too many for one figure; and figures for one section.

@@ -6,10 +6,12 @@ from typing import Any
 
 import polars as pl
 
+from fmfair.numerals import carried_by
+from fmfair.page.carried import carried
 from fmfair.page.drawings import Drawings
 from fmfair.page.material import Material, View
 from fmfair.page.section import Column, Section, Table
-from fmfair.page.tables import NONE, at, counted, legend, metric_columns, title_of, valued
+from fmfair.page.tables import NONE, Row, at, count_of, counted, legend, metric_columns, title_of, valued
 from fmfair.shown import metric_of
 
 # More by-keys than this are shown in one table instead of one block each.
@@ -37,10 +39,16 @@ def _every_metric(view: View, material: Material) -> Table:
         if known is not None and known.family == "count" and row["value"] is None:
             continue
         shown.append(row)
-        rows.append([title_of(row["metric"]), valued(row), at(row), counted(row["denominator"])])
+        rows.append([title_of(row["metric"]), valued(row), at(row), _behind(row)])
     caption = "All rows" + (f": {view.title}" if view.title else "")
-    carried = "Carried by: how many rows, positives, negatives or positive predictions are behind the value."
-    return Table(caption, columns, rows, note=f"{legend(shown, material.level)} {carried}".strip())
+    told = "Carried by: how many rows are behind the value; of a metric of both classes, those of the rarer one."
+    return Table(caption, columns, rows, note=f"{legend(shown, material.level)} {told}".strip())
+
+
+def _behind(row: Row) -> str:
+    """What carries a value: how many, and of what."""
+    count, of = carried(row)
+    return count_of(row, "denominator") if count is None else carried_by(count, of)
 
 
 def _main_metrics(material: Material) -> Table:

@@ -10,7 +10,7 @@ from fmfair.export import texts
 from fmfair.numerals import amount, difference
 from fmfair.page.material import Material
 from fmfair.page.section import Column, Section, Table
-from fmfair.page.tables import NONE, at, bounds, counted, interval, p_cell, title_of, undefined
+from fmfair.page.tables import NONE, at, bounds, count_of, interval, p_cell, title_of, undefined
 
 # A page with more rows than these is no longer read; the rest is in the Parquet files.
 MAX_ROWS = 2000
@@ -54,14 +54,10 @@ def _groups(material: Material) -> tuple[Table, str]:
         place = [row["attribute"], row["group"], row["metric"], at(row)]
         limits = interval(row) or bounds(row) or NONE
         told = ("n", "n_pos", "denominator") if classes else ("n", "denominator")
-        counts = [_count(row[name], row) for name in told]
+        counts = [count_of(row, name) for name in told]
         notes = [n for n in (None if missing else row["note"], row.get("mark"), row.get("ci_note")) if n]
         rows.append([*key, *place, value, limits, *counts, "; ".join(notes)])
     return Table("Groups: every metric", columns, rows, keys=len(material.keys) + 2), said
-
-
-def _count(value: int | None, row: dict[str, object]) -> str:
-    return NONE if value is None and row["note"] != "suppressed" else counted(value)
 
 
 def _gaps(material: Material) -> tuple[Table, str]:

@@ -16,8 +16,7 @@ from fmfair.page.section import Figure, Section
 from fmfair.page.sections.limits import main_limits
 from fmfair.page.telling import (
     READINGS,
-    carried_counts,
-    few_of,
+    carried_in_groups,
     gap_row,
     gap_sentence,
     group_row,
@@ -80,7 +79,7 @@ def _drawn(material: Material, found: Screen) -> View | None:
 def _figures(material: Material, view: View | None) -> list[Figure]:
     """The groups of all attributes in one plot."""
     metric, attributes = material.headline, material.attributes
-    if view is None or not 0 < len(carried_counts([view], attributes, metric)) <= MAX_DRAWN:
+    if view is None or not 0 < len(carried_in_groups([view], attributes, metric)) <= MAX_DRAWN:
         return []
     figure = Drawings(material, "summary").forest(view, metric, attributes, ALONE)
     return [] if figure is None else [figure]
@@ -220,10 +219,10 @@ def _few(material: Material) -> str:
     few = groups_with_few(material.views, material.attributes, metric)
     if not few:
         return ""
-    word, of = rows_word(material), few_of(metric)
+    word = rows_word(material)
     listed = [
-        f"{visible(attribute)} {visible(group)} ({carried_by(count, of, word)})"
-        for (attribute, group), count in sorted(few.items(), key=lambda one: one[1])[:MAX_FEW]
+        f"{visible(attribute)} {visible(group)} ({carried_by(count or 0, of, word)})"
+        for (attribute, group), (count, of) in sorted(few.items(), key=lambda one: one[1])[:MAX_FEW]
     ]
     more = [f"{len(few) - MAX_FEW:,} more"] if len(few) > MAX_FEW else []
     where = " in at least one result" if len(material.views) > 1 else ""
