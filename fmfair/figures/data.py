@@ -172,6 +172,11 @@ def context(rows: pl.DataFrame, where: Where) -> str:
     return ", ".join(said)
 
 
+def of_context(said: str) -> str:
+    """Which by-key and threshold a figure is of, in brackets behind its name."""
+    return f" ({said})" if said else ""
+
+
 def headline(overall: pl.DataFrame) -> str:
     """The metric to show where none is named: the first of AUC, sensitivity and Dice, or of all.
 

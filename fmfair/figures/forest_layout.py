@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from fmfair.figures.text import LINE, axis_lines, interval, name_of, short_name, width_of, wrapped
+from fmfair.figures.layers import text, text_lines
+from fmfair.figures.text import LINE, axis_lines, name_of, short_name, width_of, with_interval, wrapped
 from fmfair.figures.theme import Area, Look
 
 Row = Mapping[str, Any]
@@ -37,20 +38,12 @@ class Layout:
 
 def value_text(row: Row, metric: str) -> str:
     """The value with its interval, or what is said in its place."""
-    return row["said"] or interval(row["value"], row["ci_low"], row["ci_high"], metric)
+    return row["said"] or with_interval(metric, row["value"], row["ci_low"], row["ci_high"])
 
 
 def layout_of(rows: Sequence[Row], metric: str, look: Look) -> Layout:
     """The layout at this width."""
     return _narrow(rows, metric, look) if look.narrow else _wide(rows, metric, look)
-
-
-def _text(text: str, x: float, y: float, side: str = "left", tone: str = "plain") -> dict[str, Any]:
-    return {"text": text, "x": x, "y": y, "side": side, "tone": tone}
-
-
-def _lines(lines: Sequence[str], x: float, top: float, tone: str = "plain", side: str = "left") -> list[dict[str, Any]]:
-    return [_text(line, x, top + LINE * (k + 0.5), side, tone) for k, line in enumerate(lines)]
 
 
 @dataclass(frozen=True)
@@ -86,23 +79,25 @@ def _wide(rows: Sequence[Row], metric: str, look: Look) -> Layout:
     """Columns beside each other: name, n, positives, plot, value."""
     columns = _columns(rows, metric, look)
     edge = _EDGE - columns.left
-    texts = [_text(name, x, LINE / 2, "right", "muted") for name, x in columns.counts.items()]
-    texts.append(_text(columns.heading, columns.value, LINE / 2, "right", "muted"))
+    texts = [text(name, x, LINE / 2, side="right", tone="muted") for name, x in columns.counts.items()]
+    texts.append(text(columns.heading, columns.value, LINE / 2, side="right", tone="muted"))
     placed, top = [], float(LINE + _GAP)
     for row, heading in _with_headings(rows):
         if heading:
             lines = wrapped(heading, look.width - 3 * _EDGE)
-            texts += _lines(lines, edge, top + _HEADING, "strong")
+            texts += text_lines(lines, edge, top + _HEADING, tone="strong")
             top += _HEADING + LINE * len(lines) + 4
         lines = wrapped(name_of(row["group"]), columns.names - 2 * _EDGE)
         value = wrapped(value_text(row, metric), columns.value - _EDGE)
         height = LINE * max(len(lines), len(value))
         y = top + height / 2
-        texts += _lines(lines, edge + (_EDGE if row["attribute"] else 0), top)
+        texts += text_lines(lines, edge + (_EDGE if row["attribute"] else 0), top)
         counts = {"n": row["n"], "positives": row["n_pos"]}
-        texts += [_text(f"{counts[c]:,}", x, y, "right") for c, x in columns.counts.items() if counts[c] is not None]
+        texts += [
+            text(f"{counts[c]:,}", x, y, side="right") for c, x in columns.counts.items() if counts[c] is not None
+        ]
         start = y - LINE * len(value) / 2
-        texts += _lines(value, columns.value, start, "muted" if row["said"] else "plain", "right")
+        texts += text_lines(value, columns.value, start, side="right", tone=_tone(row))
         placed.append({**row, "y": y})
         top += height + _GAP
     width = look.width - columns.left - columns.right
@@ -119,22 +114,26 @@ def _narrow(rows: Sequence[Row], metric: str, look: Look) -> Layout:
     for row, heading in _with_headings(rows):
         if heading:
             lines = wrapped(heading, width)
-            texts += _lines(lines, 0, top + _HEADING, "strong")
+            texts += text_lines(lines, 0, top + _HEADING, tone="strong")
             top += _HEADING + LINE * len(lines) + 4
         lines = wrapped(name_of(row["group"]), width)
-        texts += _lines(lines, 0, top)
+        texts += text_lines(lines, 0, top)
         top += LINE * len(lines)
         counts, value = _counts(row), value_text(row, metric)
-        texts.append(_text(counts, 0, top + LINE / 2, tone="muted"))
+        texts.append(text(counts, 0, top + LINE / 2, tone="muted"))
         if width_of(counts) + width_of(value) > width - _EDGE:
             top += LINE
         parts = wrapped(value, width)
-        texts += _lines(parts, width, top, "muted" if row["said"] else "plain", "right")
+        texts += text_lines(parts, width, top, side="right", tone=_tone(row))
         top += LINE * len(parts)
         strip = _STRIP if row["kind"] == "point" else 0
         placed.append({**row, "y": top + strip / 2 + 1, "top": top + 1, "end": top + strip + 1})
         top += strip + _GAP
     return Layout(Area(width, top, 12, 12, 6, _below(metric, width)), placed, texts, grid=False)
+
+
+def _tone(row: Row) -> str:
+    return "muted" if row["said"] else "plain"
 
 
 def _counts(row: Row) -> str:
