@@ -70,8 +70,8 @@ def disclosed(options: Options, overall: pl.DataFrame) -> dict[str, Any]:
     """
     if options.suppress_below is None:
         return {}
-    rows = overall.filter(pl.col("metric") == overall["metric"].head(1).item()) if overall.height else overall
-    rows = rows.filter(pl.col("threshold_rule").eq_missing(rows["threshold_rule"].head(1).item()))
+    keys = overall.columns[: overall.columns.index("metric")]
+    rows = overall.unique([pl.nth(i) for i in range(len(keys))], keep="first") if keys else overall.head(1)
     total = None if rows["n"].null_count() else int(rows["n"].sum())
     return {"suppress_below": options.suppress_below, "n_samples": total}
 
