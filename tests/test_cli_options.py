@@ -163,7 +163,7 @@ def test_an_option_does_what_its_argument_does(
 
     found = scored(path, *always, *options).report
 
-    found["metadata"].pop("input")
+    found["metadata"].pop("command")
     if always:
         arguments = {"ci": None, **arguments}
     assert_same(found, strict_json(fmfair.evaluate(path, **arguments).to_json()))
@@ -253,7 +253,10 @@ def test_metadata_is_joined_on_columns_of_two_names(tmp_path: Path) -> None:
 
     expected = scored(written(tmp_path, TABLE[:11]), "--sensitive", "sex")
     assert result.report["groups"] == expected.report["groups"]
-    assert result.report["metadata"]["metadata_table"] == str(people)
+    assert [(one["table"], one["name"]) for one in result.report["metadata"]["inputs"]] == [
+        ("frame", "images.csv"),
+        ("metadata", "people.csv"),
+    ]
     assert "warning: left out: 1 prediction whose 'id' is not in the metadata" in result.err
 
 

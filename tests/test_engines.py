@@ -7,7 +7,8 @@ from typing import Any
 import polars as pl
 import pytest
 from engines import both
-from hypothesis import Phase, given, settings
+from hypothesis import given
+from property_tests import unshrunk
 from random_tables import Table, tables
 
 import fmfair
@@ -17,66 +18,61 @@ from fmfair import FmfairError
 WEIGHTED = 1e-9
 
 
-def examples(count: int) -> settings:
-    """So many tables; the first that fails is shown as it is, since making it smaller takes minutes."""
-    return settings(max_examples=count, phases=[Phase.generate])
-
-
-@examples(20)
+@unshrunk(20)
 @given(tables(max_attributes=3, max_levels=3))
 def test_probabilities(table: Table) -> None:
     both(table.frame, **table.arguments)
 
 
-@examples(10)
+@unshrunk(10)
 @given(tables(max_rows=60, max_levels=12, by=(2,)))
 def test_many_groups_in_several_by_keys(table: Table) -> None:
     both(table.frame, **table.arguments)
 
 
-@examples(10)
+@unshrunk(10)
 @given(tables(scale="logit", by=(2,)))
 def test_logits(table: Table) -> None:
     both(table.frame, **table.arguments)
 
 
-@examples(8)
+@unshrunk(8)
 @given(tables(scale="rank", decisions=True))
 def test_rank_scores_beside_decisions(table: Table) -> None:
     both(table.frame, **table.arguments)
 
 
-@examples(5)
+@unshrunk(5)
 @given(tables(scale="rank"))
 def test_rank_scores(table: Table) -> None:
     both(table.frame, **table.arguments)
 
 
-@examples(5)
+@unshrunk(5)
 @given(tables(scale=None, weights="whole"))
 def test_decisions_alone(table: Table) -> None:
     both(table.frame, **table.arguments)
 
 
-@examples(5)
+@unshrunk(5)
 @given(tables(beside=True))
 def test_logits_beside_probabilities(table: Table) -> None:
     both(table.frame, **table.arguments)
 
 
-@examples(8)
+@unshrunk(8)
 @given(tables(weights="whole", by=(2, 2)))
 def test_whole_weights(table: Table) -> None:
     both(table.frame, **table.arguments)
 
 
-@examples(8)
+@unshrunk(8)
 @given(tables(weights="decimal"))
 def test_fractional_weights(table: Table) -> None:
     both(table.frame, tolerance=WEIGHTED, **table.arguments)
 
 
-@examples(15)
+@unshrunk(15)
 @given(tables(max_attributes=3, max_levels=3))
 def test_the_published_conventions(table: Table) -> None:
     thresholds = [t for t in table.arguments["thresholds"] or [] if not isinstance(t, str) or t == "best_f1"]

@@ -7,9 +7,10 @@ from typing import Any
 import polars as pl
 import pytest
 from engines import both
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from property_tests import examples
 from small_tables import T, tables
 
 import fmfair
@@ -205,7 +206,7 @@ def test_means_of_segmentation() -> None:
     assert (z["ci_low"], z["ci_note"]) == (None, "no spread: the values are all alike")
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(tables("abc"), st.booleans(), st.booleans(), st.booleans(), st.sampled_from((0.8, 0.95, 0.999)))
 def test_intervals_of_any_table(frame: pl.DataFrame, clustered: bool, weighted: bool, wald: bool, level: float) -> None:
     given: dict[str, Any] = {"cluster": "patient"} if clustered else {}
