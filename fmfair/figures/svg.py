@@ -58,11 +58,11 @@ def svg_of(figure: Spec, *, key: str, title: str | None = None, description: str
 
 def _title_taken(spec: dict[str, Any]) -> str:
     """The title's text; it is taken away with its room, and the reading aid below it stays."""
-    title = spec.pop("title")
-    lines, below = title["text"], title["subtitle"]
+    title = dict(spec.pop("title"))
+    lines, below = title["text"], title.pop("subtitle")  # even an empty one would take room
     if below:
         aid = {"fontSize": SIZE, "fontWeight": "normal", "color": MUTED, "lineHeight": LINE}
-        spec["title"] = {**title, **aid, "text": below, "subtitle": []}
+        spec["title"] = {**title, **aid, "text": below}
     padding = spec["padding"]
     spec["padding"] = {**padding, "top": padding["top"] - TITLE_LINE * len(lines) - TITLE_GAP}
     return " ".join(lines)
