@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import platform
 from collections.abc import Mapping
+from datetime import datetime, timezone
+from importlib.metadata import version
 from typing import Any
 
 import polars as pl
@@ -10,6 +14,7 @@ import polars as pl
 from fmfair.options import Options
 from fmfair.roles import Columns
 from fmfair.samples import Cohort
+from fmfair.version import installed_version
 
 
 def describe(task: str, samples: Cohort, columns: Columns, options: Options, engine: str) -> dict[str, Any]:
@@ -17,6 +22,8 @@ def describe(task: str, samples: Cohort, columns: Columns, options: Options, eng
     intersections, drawn = options.intersections, options.bootstrap
     facts: dict[str, Any] = {
         "task": task,
+        "evaluated": evaluated_at(),
+        "versions": versions(engine),
         "engine": engine,
         "conventions": options.conventions.name,
         "n_samples": samples.n,
@@ -59,6 +66,21 @@ def describe(task: str, samples: Cohort, columns: Columns, options: Options, eng
         facts["ignore"] = [str(i) for i in options.ignore]
         facts["positive"] = None if options.positive is None else str(options.positive)
     return facts
+
+
+def evaluated_at() -> str:
+    """The time in the zone of this machine, or that of the variable SOURCE_DATE_EPOCH, so that runs can be the same."""
+    fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if fixed.isdigit():
+        return datetime.fromtimestamp(int(fixed), timezone.utc).isoformat()
+    return datetime.now().astimezone().isoformat(timespec="seconds")
+
+
+def versions(engine: str) -> dict[str, str]:
+    """Of what the numbers are made with."""
+    names = ["polars", "numpy", *(["duckdb"] if engine == "duckdb" else [])]
+    own = {"fmfair": installed_version(), "python": platform.python_version()}
+    return own | {name: version(name) for name in names}
 
 
 def disclosed(options: Options, overall: pl.DataFrame) -> dict[str, Any]:

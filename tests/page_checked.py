@@ -339,6 +339,13 @@ class Checked:
     def made(self, piece: Piece) -> None:
         found = dict(piece.rows[1:])
         check(found["Rows evaluated, over all by-keys"], [self.report.metadata["n_samples"]], piece.text)
+        facts = self.report.metadata
+        assert found["Evaluated"] == facts["evaluated"]
+        assert found["Evaluated with"] == ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
+
+    def inputs(self, piece: Piece) -> None:
+        told = [(name, table, digest) for name, table, digest in piece.rows[1:]]
+        assert told == [(one["name"], one["table"], one["sha256"]) for one in self.report.metadata["inputs"]]
 
     def options(self, piece: Piece) -> None:
         facts = self.report.metadata
@@ -390,5 +397,6 @@ KINDS: Mapping[str, Callable[[Checked, Piece], None]] = {
     "What the numbers were made with": Checked.made,
     "Columns and options of the evaluation": Checked.options,
     "The results": Checked.hashes,
+    "The data that were read": Checked.inputs,
     "Metrics|Statistics of gaps|Guidelines and sections|Analyses": Checked.words,
 }

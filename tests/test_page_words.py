@@ -192,13 +192,8 @@ def test_groups_that_are_too_small_are_named_and_not_judged() -> None:
     site = ["<small>" if k < 9 else "b" if k < 60 else "c" for k in range(600)]
     of = material(fmfair.evaluate(scored(site=site), metrics=["auc"]))
     content = summary.section(of).content
-    assert (
-        content["few"] == "Too small to judge: site <small> (3 positives) and site b (17 positives)."
-    )
-    assert (
-        "2 of 3 groups have fewer than 100 positives behind AUC; such values are imprecise."
-        in limits.raised(of)
-    )
+    assert content["few"] == "Too small to judge: site <small> (3 positives) and site b (17 positives)."
+    assert "2 of 3 groups have fewer than 100 positives behind AUC; such values are imprecise." in limits.raised(of)
     said = content["attributes"][0]["told"][0]["said"]
     if "<small>" in said:
         assert "<small> (3 positives: counts only)" in said
@@ -333,8 +328,11 @@ def test_provenance_is_the_same_of_results_that_were_stored(xrays: fmfair.Report
 
 def test_provenance_holds_the_options_and_the_notes(xrays: fmfair.Report) -> None:
     content = provenance.section(material(xrays, author="A. Reader")).content
-    tables = {table.caption: dict(map(tuple, table.rows)) for table in content["tables"][:2]}
-    options = tables["Columns and options of the evaluation"]
+    tables = {table.caption: table for table in content["tables"]}
+    options = {row[0]: row[1] for row in tables["Columns and options of the evaluation"].rows}
+    ((name, role, digest),) = tables["The data that were read"].rows
+    assert (name, role) == ("nih_expert_labels.csv", "frame")
+    assert digest == hashlib.sha256(XRAYS.read_bytes()).hexdigest()
     assert options["column cluster"] == "patient"
     assert options["column y_true"] == '["expert_pneumothorax"]'
     assert options["ci"] == "0.95"
