@@ -164,6 +164,43 @@ class Plot:
         options = {"attribute": attribute, "where": where}
         return self._chart(overall_against_worst, metric or self._headline(), width=width, by_value=by_value, **options)
 
+    def slope(
+        self,
+        metric: str | None = None,
+        *,
+        across: str = "severity",
+        order: Sequence[Any] | None = None,
+        attribute: str | None = None,
+        where: Where = None,
+        width: int = 720,
+    ) -> alt.LayerChart:
+        """How every group changes over the values of a by-key, such as from clean to perturbed images.
+
+        Args:
+            metric: The name of a metric of the report; AUC, sensitivity or Dice where left out.
+            across: The by-key whose values are conditions in an order.
+            order: These values from left to right; in the order of the report where left out.
+            attribute: The attribute whose groups have lines; the first where left out.
+            where: The other by-keys, and the threshold.
+            width: In pixels.
+
+        Raises:
+            FmfairError: There is no such metric, attribute, by-key or value of it, or another by-key has several values
+                and none is named.
+
+        Examples:
+            >>> df = pl.DataFrame({"y_true": [0, 1] * 40, "y_score": [0.2, 0.7, 0.6, 0.9] * 20, "sex": ["F", "M"] * 40})
+            >>> noisy = df.with_columns(y_score=1 - pl.col("y_score"), severity=pl.lit(1))
+            >>> df = pl.concat([df.with_columns(severity=pl.lit(0)), noisy])
+            >>> report = fmfair.evaluate(df, attributes="sex", by="severity", metrics="accuracy")
+            >>> print(*report.plot.slope().to_dict()["title"]["text"])
+            Accuracy by sex from severity 0 to 1: all rows 75.0% to 25.0%; largest change in M, 100.0% to 0.0%
+        """
+        from fmfair.figures.slope import slope
+
+        options: dict[str, Any] = {"across": across, "order": order, "attribute": attribute, "where": where}
+        return self._chart(slope, metric or self._headline(), width=width, **options)
+
     def roc(self, attribute: str | None = None, *, where: Where = None, width: int = 720) -> alt.LayerChart:
         """The ROC curve of every group of an attribute with its operating point, or that of all rows.
 

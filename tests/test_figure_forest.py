@@ -9,7 +9,9 @@ from reports import HOSTILE, sites
 
 import fmfair
 from fmfair.errors import FmfairError
+from fmfair.figures.forest import forest
 from fmfair.figures.text import name_of
+from fmfair.figures.theme import Look
 
 
 @pytest.mark.parametrize("width", [390, 720])
@@ -42,15 +44,16 @@ def test_groups_with_fewer_than_ten_carriers_are_counts_and_undefined_ones_say_w
 
         assert ("site", "tiny") not in points(chart)
         assert ("site", "healthy") not in points(chart)
-        assert f"{round(9 * found)} of 9 positives: counts only" in texts(chart)
-        assert "not defined: no positives" in texts(chart)
+        said = " ".join(texts(chart))
+        assert f"{round(9 * found)} of 9 positives: counts only" in said
+        assert "not defined: no positives" in said
         assert not any("tiny" in line for line in chart.to_dict()["title"]["text"])
 
 
 def test_the_rarer_class_carries_the_auc() -> None:
     made = report()
 
-    shown = texts(made.plot.forest("auc"))
+    shown = " ".join(texts(made.plot.forest("auc")))
 
     assert "9 positives: counts only" in shown
 
@@ -95,7 +98,7 @@ def test_a_threshold_can_be_named() -> None:
     there = (pl.col("metric") == "tpr") & (pl.col("threshold") == 0.3) & (pl.col("group") == "F")
 
     assert points(chart)["sex", "F"]["value"] == made.groups.filter(there)["value"].first()
-    assert "threshold 0.3" in chart.to_dict()["title"]["subtitle"][0]
+    assert "Threshold 0.3" in chart.to_dict()["title"]["subtitle"][0]
     with pytest.raises(FmfairError, match="not measured at this threshold"):
         made.plot.forest("tpr", where={"threshold": 0.7})
 
@@ -157,6 +160,26 @@ def test_suppressed_groups_say_so_and_tell_nothing() -> None:
     for row in data_of(chart):
         if row.get("group") in hidden["group"].to_list():
             assert row["value"] is None
+
+
+def test_an_interval_that_would_hide_the_others_ends_in_an_arrow_and_its_limits_are_told() -> None:
+    made = report()
+    wide = pl.col("metric").eq("bce") & pl.col("group").eq("tiny")
+    stretched = made.groups.with_columns(
+        ci_high=pl.when(wide).then(pl.lit(500.0)).otherwise("ci_high"), mark=pl.when(~wide).then("mark")
+    )
+    figure = forest({**made._frames(), "groups": stretched}, "bce", Look())
+    rows = [row for layer in figure["layer"] for row in layer["data"]["values"] if "above" in row and "group" in row]
+    scale = figure["layer"][0]["encoding"]["x"]["scale"]["domain"]
+
+    assert [row["group"] for row in rows if row["above"]] == ["tiny"] * sum(row["above"] for row in rows)
+    assert any(row["to"] == scale[1] for row in rows if row["group"] == "tiny")
+    assert scale[1] < 10
+    assert any(layer["mark"].get("shape") == "triangle-right" for layer in figure["layer"])
+    assert any("500.000)" in row.get("text", "") for layer in figure["layer"] for row in layer["data"]["values"])
+    assert any("arrow: the interval goes on" in line for line in figure["title"]["subtitle"])
+    plain = forest(made._frames(), "bce", Look())
+    assert not any("triangle" in layer["mark"].get("shape", "") for layer in plain["layer"])
 
 
 def test_what_there_is_not_is_refused_by_name() -> None:

@@ -118,6 +118,16 @@ def test_a_report_without_figures_loads_no_altair() -> None:
     assert printed.strip() == "[]"
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["forest", "heat_map", "overall_against_worst", "roc", "reliability", "rates_by_threshold", "decision_curve"],
+)
+def test_every_figure_is_valid_vega_lite(name: str) -> None:
+    spec = getattr(report().plot, name)().to_dict(validate=True)
+
+    assert all(layer["data"]["values"] for layer in spec["layer"])
+
+
 def test_a_chart_saves_itself_as_svg_and_png(tmp_path: Path) -> None:
     chart = report().plot.forest()
 

@@ -11,7 +11,7 @@ from fmfair.figures.data import Where
 from fmfair.figures.layers import end, layer, pixels
 from fmfair.figures.panels import Panels, Scale, counts, panels_of
 from fmfair.figures.risk_distribution import share_scale, steps
-from fmfair.figures.text import first_few
+from fmfair.figures.text import apart, first_few
 from fmfair.figures.theme import BAND, INK, VERMILLION, Look, Spec, Words, drawn
 from fmfair.numerals import amount
 
@@ -43,8 +43,8 @@ def dice_distribution(
         raise FmfairError("the report is not of a segmentation; plot.risk_distribution shows how scores spread")
     scale = Scale("Dice →")
 
-    def told(scores: Binned) -> str:
-        return counts(scores) if scores.said else f"median {_at(scores, 0.5):.2f}, {_below(scores, limit)}"
+    def told(scores: Binned) -> list[str]:
+        return counts(scores) if scores.said else [f"median {_at(scores, 0.5):.2f}", _below(scores, limit)]
 
     panels = panels_of(curves.shown, look, share_scale(curves), scale, told=told)
     boxes = [_box(k, scores, panels) for k, scores in panels.drawn]
@@ -83,10 +83,9 @@ def _height(panel: int, panels: Panels) -> dict[str, float]:
 
 def _words(curves: Curves, limit: float) -> Words:
     title = f"Dice{curves.by}"
-    medians = sorted((_at(scores, 0.5), scores.name) for scores in curves.there)
+    medians = [(_at(scores, 0.5), scores.name) for scores in curves.there]
     if medians:
-        ends = [f"{median:.2f} ({name})" for median, name in (medians[0], medians[-1])]
-        title += f": median {' to '.join(ends) if len(medians) > 1 else f'{medians[0][0]:.2f}'}"
+        title += f": median {apart(medians, '{:.2f}'.format)}"
     aid = f"Line: median; band: middle half of the cases; dashed: {limit:g}. Shares add up to 100%."
     said = [
         f"{s.name}: median {_at(s, 0.5):.2f}, quartiles {_at(s, 0.25):.2f} and {_at(s, 0.75):.2f}, {_below(s, limit)}"

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from fmfair.export import Frames
-from fmfair.figures.data import Where, attributes_of, context, measured, of_context, valued, with_reference
+from fmfair.figures.data import Where, attributes_of, context, measured, of_context, reading, valued, with_reference
 from fmfair.figures.forest_layout import Layout, layout_of, value_text
 from fmfair.figures.layers import Rows, end, layer, pixels, points, text_layer, whiskers
 from fmfair.figures.scale import Along, cut_off, domain_of, value_axis
@@ -78,7 +78,7 @@ def _words(rows: Rows, metric: str, look: Look, title: str, of: str, domain: tup
     aid += "; arrow: the interval goes on" if cut else ""
     said = [f"{name_of(row['group'])} {value_text(row, metric)}" for row in rows]
     alt_text = f"Forest plot of {short_name(metric)}{of_context(of)}. {title}. {first_few(said)}."
-    return Words(title, f"{of}. {aid}." if of else f"{aid}.", alt_text)
+    return Words(title, reading(of, f"{aid}."), alt_text)
 
 
 def _layers(layout: Layout, x: Along) -> list[Layer]:

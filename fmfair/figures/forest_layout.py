@@ -15,7 +15,8 @@ Row = Mapping[str, Any]
 # Pixels between rows, above the name of an attribute, and for the strip of a group on a phone.
 _GAP, _HEADING, _STRIP = 10, 10, 16
 _EDGE = 8
-_COUNT, _POSITIVES = 58, 72
+# Beside the plot, and the least width in which what is said in place of a value is broken into lines.
+_BESIDE, _SAID = 16, 120
 _NAMES_SHARE = 0.27
 
 
@@ -61,18 +62,23 @@ class _Columns:
 def _columns(rows: Sequence[Row], metric: str, look: Look) -> _Columns:
     widest = max(width_of(name_of(row["group"])) for row in rows) + 2 * _EDGE
     names = ceil(min(max(widest, 70), look.width * _NAMES_SHARE))
-    ends = {"n": names + _COUNT}
-    if any(row["n_pos"] is not None for row in rows):
-        ends["positives"] = names + _COUNT + _POSITIVES
-    left = max(ends.values()) + 22
+    ends: dict[str, float] = {}
+    at = float(names)
+    for name, column in (("n", "n"), ("positives", "n_pos")):
+        counts = [f"{row[column]:,}" for row in rows if row[column] is not None]
+        if counts or column == "n":
+            at += _EDGE + max(width_of(count) for count in [name, *counts])
+            ends[name] = at
+    left = at + _BESIDE
     values = [value_text(row, metric) for row in rows if not row["said"]]
     sure = any(row["ci_low"] is not None for row in rows)
     heading = f"{short_name(metric)} ({look.interval})" if sure else short_name(metric)
     if width_of(heading) > look.width * 0.25:
         heading = f"value ({look.interval})" if sure else "value"
-    right = ceil(max(width_of(text) for text in [heading, *values])) + 22
+    said = max((width_of(row["said"]) for row in rows if row["said"]), default=0.0)
+    wide = max(*map(width_of, [heading, *values]), min(said, _SAID))
     x = {name: end - left for name, end in ends.items()}
-    return _Columns(names, left, right, x, look.width - left - _EDGE, heading)
+    return _Columns(names, left, ceil(wide) + _BESIDE, x, look.width - left - _EDGE, heading)
 
 
 def _wide(rows: Sequence[Row], metric: str, look: Look) -> Layout:
@@ -88,7 +94,7 @@ def _wide(rows: Sequence[Row], metric: str, look: Look) -> Layout:
             texts += text_lines(lines, edge, top + _HEADING, tone="strong")
             top += _HEADING + LINE * len(lines) + 4
         lines = wrapped(name_of(row["group"]), columns.names - 2 * _EDGE)
-        value = wrapped(value_text(row, metric), columns.value - _EDGE)
+        value = wrapped(value_text(row, metric), columns.right - _BESIDE + 0.5)
         height = LINE * max(len(lines), len(value))
         y = top + height / 2
         texts += text_lines(lines, edge + (_EDGE if row["attribute"] else 0), top)

@@ -9,7 +9,7 @@ import polars as pl
 
 from fmfair.errors import FmfairError, listing
 from fmfair.export import Frames
-from fmfair.figures.data import SUPPRESSED, Where, attributes_of, context, measured, of_context, valued
+from fmfair.figures.data import SUPPRESSED, Where, attributes_of, context, measured, of_context, reading, valued
 from fmfair.figures.grid import Grid, grid_of
 from fmfair.figures.layers import as_is, end, layer, pixels, text, text_layer
 from fmfair.figures.text import LINE, SIZE, first_few, metric_of, name_of, short_name
@@ -42,7 +42,7 @@ def heat_map(frames: Frames, metric: str, look: Look, *, attribute: str | None =
         FmfairError: There is no such metric, intersection or by-key.
     """
     attribute = _intersection(frames["groups"], attribute)
-    cells = heat_rows(frames, metric, attribute=attribute, where=where)
+    cells = _upright(heat_rows(frames, metric, attribute=attribute, where=where))
     rows, columns = _sides(frames["groups"], cells)
     names = [[name_of(part) for part in row] for row in rows]
     grid = grid_of(
@@ -81,7 +81,7 @@ def _words(cells: Sequence[Mapping[str, Any]], metric: str, attribute: str, titl
     aid += [f"dot: not defined{' or suppressed' if hidden else ''}"] if "undefined" in kinds else []
     said = [f"{name_of(cell['group'])} {cell['said'] or amount(metric, cell['value'])}" for cell in cells]
     alt_text = f"Heat map of {short_name(metric)} by {name_of(attribute)}{of_context(of)}. {title}. {first_few(said)}."
-    return Words(title, f"{f'{of}. ' if of else ''}{'; '.join(aid)}.", alt_text)
+    return Words(title, reading(of, f"{'; '.join(aid)}."), alt_text)
 
 
 def limits_of(cells: Sequence[Mapping[str, Any]], metric: str) -> tuple[float, ...]:
@@ -114,6 +114,15 @@ def _intersection(groups: pl.DataFrame, attribute: str | None) -> str:
     if name not in several:
         raise FmfairError(f"{name!r} is no intersection; expected one of {listing(several)}")
     return name
+
+
+def _upright(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of two attributes the one with more groups last but one, so that it is down the side, where long names fit."""
+    parts = [cell["parts"] for cell in cells]
+    several = any(len(names) != 2 for names in parts)
+    if several or len({first for first, _ in parts}) >= len({second for _, second in parts}):
+        return cells
+    return [{**cell, "parts": [*reversed(cell["parts"])]} for cell in cells]
 
 
 def _sides(groups: pl.DataFrame, cells: Sequence[Mapping[str, Any]]) -> tuple[list[tuple[str, ...]], list[str]]:

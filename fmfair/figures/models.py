@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from fmfair.export import Frames
-from fmfair.figures.data import SUPPRESSED, Where, attributes_of, context, measured, of_context, valued
+from fmfair.figures.data import SUPPRESSED, Where, attributes_of, context, measured, of_context, reading, valued
 from fmfair.figures.grid import Grid, grid_of
 from fmfair.figures.layers import end, layer, pixels, points, text, text_layer, text_lines, whiskers
 from fmfair.figures.scale import Ends, cut_off, domain_of
@@ -89,7 +89,7 @@ def _words(cells: Sequence[Mapping[str, Any]], metric: str, attribute: str, look
     said = [f"{cell['label'] or 'all'}: {amount(metric, cell['value'])}" for cell in whole]
     labels = joined([*dict.fromkeys(name_of(cell["group"]) for cell in cells if cell["group"] is not None)])
     alt_text = f"Dot matrix of {short_name(metric)}{of_context(of)}; columns: all rows, {labels}. {title}. "
-    return Words(title, f"{f'{of}. ' if of else ''}{'; '.join(aid)}.", f"{alt_text}All rows: {first_few(said)}.")
+    return Words(title, reading(of, f"{'; '.join(aid)}."), f"{alt_text}All rows: {first_few(said)}.")
 
 
 def _range(cells: Sequence[Mapping[str, Any]], metric: str) -> str:

@@ -10,7 +10,7 @@ import polars as pl
 
 from fmfair.errors import FmfairError
 from fmfair.export import Frames
-from fmfair.figures.data import Where, attributes_of, context, measured
+from fmfair.figures.data import Where, attributes_of, context, measured, reading
 from fmfair.figures.layers import pixels, points, text_layer, text_lines, whiskers
 from fmfair.figures.scale import Along, cut_off, domain_of, value_axis
 from fmfair.figures.text import (
@@ -112,7 +112,7 @@ def _words(rows: Sequence[Mapping[str, Any]], metric: str, attribute: str, look:
     sure = any(row["worst_low"] is not None for row in rows)
     aid = f"Square: all rows; circle: worst group{f'; lines: {look.interval}s' if sure else '; no intervals'}."
     said = [f"{row['label'] or 'all'}: {_pair(row, metric)}" for row in rows]
-    return Words(title, f"{of}. {aid}" if of else aid, f"{title}. {aid} {first_few(said)}.")
+    return Words(title, reading(of, aid), f"{title}. {aid} {first_few(said)}.")
 
 
 def _pair(row: Mapping[str, Any], metric: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from fmfair.figures.binned import Binned
 from fmfair.figures.layers import Channel, Rows, end, layer, pixels, text, text_layer, text_lines
-from fmfair.figures.text import LINE, SIZE, wrapped
+from fmfair.figures.text import LINE, SIZE, width_of, wrapped
 from fmfair.figures.theme import GRID, MUTED, Area, Layer, Look
 
 _LEFT, _GAP, _FOOT = 34, 14, 20
@@ -164,19 +164,27 @@ class Panels:
         return ticks
 
 
-def counts(scores: Binned) -> str:
+def counts(scores: Binned) -> list[str]:
     """The counts in words."""
-    return f"n {scores.rows:,}" + ("" if scores.n_pos is None else f", {scores.positives:,} positive")
+    positives = [] if scores.n_pos is None else [f"{scores.positives:,} positive"]
+    return [f"n {scores.rows:,}", *positives]
+
+
+def _head(name: str, told: Sequence[str], width: float) -> list[str]:
+    """The name and what is told of it, in one line where that fits."""
+    line = ", ".join(told)
+    parts = [line] if width_of(line) <= width else told
+    return [*wrapped(name, width), *(piece for part in parts for piece in wrapped(part, width))]
 
 
 def panels_of(
-    shown: Sequence[Binned], look: Look, y: Scale, x: Scale, *, told: Callable[[Binned], str] = counts
+    shown: Sequence[Binned], look: Look, y: Scale, x: Scale, *, told: Callable[[Binned], Sequence[str]] = counts
 ) -> Panels:
     """Panels in as many columns as fit; `told` is what stands below the name of each."""
     width = look.width - 24.0
     columns = min(len(shown), 2 if look.narrow else max(1, min(_COLUMNS, look.width // 190)))
     wide = min((width - columns * _LEFT - (columns - 1) * _GAP) / columns, _MOST)
-    heads = [[*wrapped(s.name, wide), *wrapped(told(s), wide)] for s in shown]
+    heads = [_head(s.name, told(s), wide) for s in shown]
     corners: list[tuple[float, float]] = []
     names: list[dict[str, Any]] = []
     top = LINE + 8.0

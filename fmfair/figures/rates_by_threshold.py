@@ -9,7 +9,7 @@ from fmfair.figures.binned import Binned, Curves, curves_of, rate_points
 from fmfair.figures.data import Where
 from fmfair.figures.layers import layer
 from fmfair.figures.panels import Scale, panels_of
-from fmfair.figures.text import first_few
+from fmfair.figures.text import apart, first_few
 from fmfair.figures.theme import BLUE, INK, Look, Spec, Words, drawn
 from fmfair.numerals import amount, level_text
 
@@ -51,9 +51,7 @@ def _words(curves: Curves, look: Look) -> Words:
     title = f"Sensitivity and false positive rate against the threshold{curves.by}"
     half = [(_at_half(scores), scores.name) for scores in curves.there]
     if half:
-        (low, least), (high, most) = min(half), max(half)
-        ends = [amount("tpr", low), amount("tpr", high)]
-        title += f": at 0.5 sensitivity {f'{ends[0]} ({least}) to {ends[1]} ({most})' if len(half) > 1 else ends[0]}"
+        title += f": at 0.5 sensitivity {apart(half, partial(amount, 'tpr'))}"
     limits = level_text(look.band)
     aid = f"Solid: sensitivity; dashed: false positive rate; bands: {limits}, rows taken as independent."
     said = [f"{name}: sensitivity {amount('tpr', value)} at 0.5" for value, name in half]

@@ -7,7 +7,7 @@ from fmfair.figures.binned import Binned, Curves, curves_of, reliability_points
 from fmfair.figures.data import Where
 from fmfair.figures.layers import layer, points
 from fmfair.figures.panels import Scale, panels_of
-from fmfair.figures.text import first_few
+from fmfair.figures.text import apart, first_few
 from fmfair.figures.theme import BLUE, INK, Look, Spec, Words, drawn
 from fmfair.numerals import amount, level_text
 
@@ -49,11 +49,9 @@ def reliability(frames: Frames, look: Look, *, attribute: str | None = None, whe
 def _words(curves: Curves, look: Look) -> Words:
     means = [(float(s.sum_score.sum()) / s.rows, s.positives / s.rows, s.name) for s in curves.there]
     title = f"Reliability{curves.by}"
-    shift = sorted((mean - share, name) for mean, share, name in means)
+    shift = [(mean - share, name) for mean, share, name in means]
     if shift:
-        title += ": mean score less share of positives "
-        ends = [f"{less:+.3f} ({name})" for less, name in (shift[0], shift[-1])]
-        title += " to ".join(ends) if len(shift) > 1 else f"{shift[0][0]:+.3f}"
+        title += f": mean score less share of positives {apart(shift, '{:+.3f}'.format)}"
     said = [f"{name}: mean score {amount('', m)}, share of positives {amount('', share)}" for m, share, name in means]
     grey = "grey: all rows; " if curves.groups else ""
     limits = f"lines: {level_text(look.band)}, rows taken as independent"

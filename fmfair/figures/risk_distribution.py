@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from fmfair.export import Frames
 from fmfair.figures.binned import WIDTH, Binned, Curves, curves_of, distribution, median_below
 from fmfair.figures.data import Where
 from fmfair.figures.panels import Panels, Scale, panels_of
-from fmfair.figures.text import first_few
+from fmfair.figures.text import apart, first_few
 from fmfair.figures.theme import BLUE, INK, Layer, Look, Spec, Words, drawn
 from fmfair.numerals import amount
 
@@ -53,9 +54,7 @@ def _words(curves: Curves) -> Words:
     title = f"Scores by outcome{curves.by}"
     medians = [(median_below(s.n_pos, s.high), s.name) for s in curves.there if s.n_pos is not None]
     if medians:
-        (low, least), (high, most) = min(medians), max(medians)
-        apart = f"{amount('', low)} ({least}) to {amount('', high)} ({most})" if len(medians) > 1 else amount("", low)
-        title += f": half of the positives score below {apart}"
+        title += f": half of the positives score below {apart(medians, partial(amount, ''))}"
     said = [f"{name}: half of the positives score below {amount('', value)}" for value, name in medians]
     aid = "Solid: positives; dashed: negatives; each adds up to 100%."
     return Words(title, aid, f"{title}. {first_few(said)}.")

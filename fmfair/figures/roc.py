@@ -8,12 +8,12 @@ import polars as pl
 
 from fmfair.export import Frames
 from fmfair.figures.binned import Curves, curves_of, roc_points
-from fmfair.figures.data import Where, context, measured
+from fmfair.figures.data import Where, context, measured, reading
 from fmfair.figures.layers import points
 from fmfair.figures.panels import Scale, panels_of
 from fmfair.figures.text import ALL, first_few, name_of
 from fmfair.figures.theme import BLUE, INK, Look, Spec, Words, drawn
-from fmfair.numerals import amount, as_sentence
+from fmfair.numerals import amount
 
 # The rates of an operating point by group; None is all rows.
 Points = Mapping[str | None, Mapping[str, float]]
@@ -80,9 +80,9 @@ def _words(curves: Curves, at: Points, of: str) -> Words:
     if at:
         title += f": sensitivity {_span(at, 'tpr')} at false positive rate {_span(at, 'fpr')}"
     parts = [*(["diamond: operating point"] if at else []), *(["grey: all rows"] if curves.groups else [])]
-    aid = as_sentence("; ".join([*parts, "dashed: chance"]))
+    aid = "; ".join([*parts, "dashed: chance"])
     said = [f"{group or ALL}: {_rates(point)}" for group, point in at.items()]
-    return Words(title, f"{as_sentence(of)}. {aid}." if of else f"{aid}.", f"{title}. {first_few(said)}.")
+    return Words(title, reading(of, f"{aid}."), f"{title}. {first_few(said)}.")
 
 
 def _rates(at: Mapping[str, float]) -> str:

@@ -58,6 +58,21 @@ def _limits(rows: Sequence[Mapping[str, Any]], name: str) -> list[float]:
     return [row[name] for row in rows if row[name] is not None]
 
 
+def ticks_of(ends: Ends, most: int) -> list[float]:
+    """Round numbers within the ends, about as many as there is room for.
+
+    Examples:
+        >>> ticks_of((0.487, 0.912), 6)
+        [0.5, 0.6, 0.7, 0.8, 0.9]
+    """
+    low, high = ends
+    rough = (high - low) / most
+    unit = 10.0 ** math.floor(math.log10(rough))
+    step = next(unit * k for k in (1, 2, 5, 10) if unit * k >= rough)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [round(k * step, 12) for k in range(first, last + 1)]
+
+
 def cut_off(rows: Sequence[Mapping[str, Any]], ends: Ends, low: str = "ci_low", high: str = "ci_high") -> list[Row]:
     """The rows with an interval, with what of it is within the ends: `from` and `to`, and whether it goes on.
 
@@ -103,5 +118,5 @@ class Along:
 def value_axis(metric: str, width: float, *, grid: bool = True) -> dict[str, Any]:
     """The axis of a metric, with as many ticks as there is room for."""
     percent = {"format": "%"} if in_percent(metric) else {}
-    ticks = {"tickCount": max(4, int(width // 60)), "labelFlush": False, "grid": grid}
+    ticks = {"tickCount": max(3, int(width // 55)), "labelFlush": False, "grid": grid}
     return {"title": axis_lines(metric, width), "titlePadding": 8, **ticks, **percent}

@@ -118,8 +118,9 @@ def axis_lines(name: str, width: float) -> list[str]:
         return wrapped(visible(name), width)
     bounded = None not in (metric.low, metric.high)
     ends = "0 to 100%" if in_percent(name) else f"{metric.low:.3g} to {metric.high:.3g}" if bounded else ""
-    span = f", from {ends}" if ends else ""
-    return [*wrapped(f"{metric.title}{span}", width), _DIRECTIONS[metric.direction]]
+    whole = wrapped(f"{metric.title}, from {ends}" if ends else metric.title, width)
+    first = whole if len(whole) == 1 or not ends else [*wrapped(metric.title, width), f"from {ends}"]
+    return [*first, _DIRECTIONS[metric.direction]]
 
 
 def with_interval(metric: str, value: float, low: float | None, high: float | None) -> str:
@@ -131,6 +132,17 @@ def with_interval(metric: str, value: float, low: float | None, high: float | No
     """
     shown = amount(metric, value)
     return shown if low is None or high is None else f"{shown} ({' to '.join(figures(metric, [low, high]))})"
+
+
+def apart(ends: Sequence[tuple[float, str]], shown: Callable[[float], str]) -> str:
+    """The lowest and the highest of some values with their names; one where they look the same, or there is one.
+
+    Examples:
+        >>> apart([(0.8, "F"), (0.6, "M")], "{:.1f}".format), apart([(0.62, "F"), (0.61, "M")], "{:.1f}".format)
+        ('0.6 (M) to 0.8 (F)', '0.6')
+    """
+    (low, least), (high, most) = min(ends), max(ends)
+    return shown(low) if shown(low) == shown(high) else f"{shown(low)} ({least}) to {shown(high)} ({most})"
 
 
 def first_few(parts: Sequence[str], most: int = 12, more: Callable[[int], str] = "and {} more".format) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -52,9 +53,11 @@ class Drawings:
         reference = self.material.metadata.get("reference") or {}
         key = f"{self.prefix}-{next(self._numbers)}"
         figures = [make(Look(pixels, self.material.level, reference)) for pixels in (width, PHONE)]
-        svgs = [svg_of(figure, key=f"{key}-{place}") for figure, place in zip(figures, PLACES, strict=True)]
+        # vl-convert leaves Python alone while it draws.
+        with ThreadPoolExecutor(len(PLACES)) as pool:
+            wide, phone = pool.map(lambda figure, place: svg_of(figure, key=f"{key}-{place}"), figures, PLACES)
         title = " ".join(figures[0]["title"]["text"])
-        return Figure(title=title, alt=figures[0]["description"], svg=svgs[0], phone=svgs[1], table=table)
+        return Figure(title=title, alt=figures[0]["description"], svg=wide, phone=phone, table=table)
 
     def over_scores(self, view: View, attribute: str | None = None) -> list[Figure]:
         """What the frame of binned scores shows, of all rows or of the groups of an attribute; nothing without it."""
