@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 ALONE, BESIDE, PHONE = 760, 580, 356
 # Scores in no more bins than these are decisions, of which curves say nothing.
 DECISIONS = 2
+# By-keys with these names are conditions in an order, over which a group has a line.
+CONDITIONS = ("severity", "perturbation", "corruption", "noise")
 PLACES = ("page", "phone")
 
 
@@ -94,11 +96,19 @@ class Drawings:
         """By-keys beside each other by the groups of an attribute; those in `where` are held."""
         from fmfair.figures.models import models
         from fmfair.figures.overall_against_worst import overall_against_worst
+        from fmfair.figures.slope import slope
 
-        frames, metric = self.material.frames, self.material.headline
+        metric, keys = self.material.headline, self.material.keys
+        frames = {
+            name: self.material.frames[name].filter(pl.col("metric") == metric)
+            for name in ("groups", "overall", "gaps")
+        }
         known = metric_of(metric)
         makes: list[Callable[..., Spec]] = [models]
         makes += [overall_against_worst] if known is None or known.direction != "none" else []
+        ordered = [key for key in keys if key.lower() in CONDITIONS and key not in where]
+        if ordered and set(keys) - set(where) == {*ordered[:1]}:
+            makes.insert(0, partial(slope, across=ordered[0]))
         return [self.drawn(partial(make, frames, metric, attribute=attribute, where=where), None) for make in makes]
 
     def forest(self, view: View, metric: str, attributes: Sequence[str], width: int = BESIDE) -> Figure | None:

@@ -10,7 +10,6 @@ from fmfair.numerals import difference
 from fmfair.page.drawings import Drawings
 from fmfair.page.material import Material, View
 from fmfair.page.section import Column, Figure, Section, Table
-from fmfair.page.sections.attributes import gaps_of
 from fmfair.page.tables import NONE, interval, legend, title_of, undefined, valued
 
 MAX_ROWS = 300
@@ -35,7 +34,8 @@ def _figures(material: Material) -> list[Figure]:
     largest: dict[tuple[Any, ...], float] = {}
     for view in material.views:
         for attribute in material.attributes:
-            for row in gaps_of(attribute, view, [material.headline]).iter_rows(named=True):
+            row = view.difference(attribute, material.headline)
+            if row is not None:
                 place = (attribute, *(view.values[name] for name in held))
                 largest[place] = max(largest.get(place, 0.0), row["value"] or 0.0)
     places = sorted(largest, key=lambda place: -largest[place])[:MAX_FIGURES]
@@ -65,10 +65,9 @@ def _gaps(material: Material) -> Table:
 
 
 def _gap(view: View, attribute: str, metric: str) -> str:
-    found = gaps_of(attribute, view, [metric]).head(1).to_dicts()
-    if not found:
+    row = view.difference(attribute, metric)
+    if row is None:
         return NONE
-    (row,) = found
     if row["value"] is None:
         return undefined(None if row["note"] is None else str(row["note"]))
     return "\n".join(text for text in (difference(metric, row["value"]), interval(row)) if text)
