@@ -35,9 +35,11 @@ class Plot:
     is laid out for a phone.
     """
 
-    def __init__(self, frames: Mapping[str, pl.DataFrame], metadata: Mapping[str, Any]) -> None:
+    def __init__(
+        self, frames: Mapping[str, pl.DataFrame], metadata: Mapping[str, Any], notes: Sequence[str] = ()
+    ) -> None:
         check_installed()
-        self._frames, self._metadata = frames, metadata
+        self._frames, self._metadata, self._notes = frames, metadata, notes
 
     def forest(
         self,
@@ -330,8 +332,27 @@ class Plot:
 
         return self._chart(decision_curve, width=width, attribute=attribute, where=where)
 
+    def flow(self, *, where: Where = None, width: int = 720) -> alt.LayerChart:
+        """How many rows were evaluated, how many have each attribute, and what was left out.
+
+        Args:
+            where: The by-key.
+            width: In pixels.
+
+        Raises:
+            FmfairError: There is no such by-key, or it is not said which.
+
+        Examples:
+            >>> df = pl.DataFrame({"y_true": [0, 1] * 40, "y_score": [0.2, 0.9] * 40, "sex": ["F", None] * 40})
+            >>> fmfair.evaluate(df, attributes="sex").plot.flow().to_dict()["title"]["text"]
+            ['80 rows evaluated; sex: 40 rows in 1 group']
+        """
+        from fmfair.figures.flow import flow
+
+        return self._chart(flow, self._notes, width=width, where=where)
+
     def _chart(
-        self, make: Callable[..., Spec], *of: str, width: int, by_value: bool = False, **options: Any
+        self, make: Callable[..., Spec], *of: Any, width: int, by_value: bool = False, **options: Any
     ) -> alt.LayerChart:
         import altair as alt
 
