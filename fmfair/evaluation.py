@@ -19,7 +19,7 @@ from fmfair.inputs import hashed
 from fmfair.join import join_metadata
 from fmfair.longtable import widen
 from fmfair.measures import Engine, long_table
-from fmfair.metadata import describe, disclosed, tested
+from fmfair.metadata import describe, disclosed, rows_read, tested
 from fmfair.notes import Notes
 from fmfair.options import OVERALL, Bins, Bootstrap, Intersections, Options, Threshold
 from fmfair.patients import note_patients, sizes_of, unused_patients
@@ -225,7 +225,8 @@ def _in_polars(question: Question) -> Report:
     samples = classification_samples(wide, source, found, question.options, notes)
     for patient in patients:
         note_patients(patient, sizes_of(table, columns, patient), notes)
-    return report_of(samples, found, question.options, notes)
+    report = report_of(samples, found, question.options, notes)
+    return replace(report, metadata=report.metadata | rows_read(columns, question.options, table.height))
 
 
 def read_source(frame: Any, metadata: Any, on: str | tuple[str, str] | None, notes: Notes) -> pl.LazyFrame:

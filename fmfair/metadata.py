@@ -68,6 +68,17 @@ def describe(task: str, samples: Cohort, columns: Columns, options: Options, eng
     return facts
 
 
+def rows_read(columns: Columns, options: Options, rows: int) -> dict[str, Any]:
+    """How many rows the table had, with its metadata; not told where that could tell a small number of others.
+
+    Args:
+        columns: Of a long table, a sample has several rows, which are not told.
+        options: What the user asked for.
+        rows: The rows of the table.
+    """
+    return {} if columns.long or options.suppress_below is not None else {"n_rows": rows}
+
+
 def evaluated_at() -> str:
     """The time in the zone of this machine, or that of the variable SOURCE_DATE_EPOCH, so that runs can be the same."""
     fixed = os.environ.get("SOURCE_DATE_EPOCH", "")

@@ -19,6 +19,7 @@ from fmfair.groupings import Grouping
 from fmfair.inputs import hashed
 from fmfair.longtable import widen
 from fmfair.mask_values import MaskOptions
+from fmfair.metadata import rows_read
 from fmfair.metrics.metric import Metric
 from fmfair.metrics.registry import REGISTRY
 from fmfair.notes import Notes
@@ -169,7 +170,8 @@ def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind
         for patient in patients:
             note_patients(patient, sizes_of(table, columns, patient), notes)
         report = report_of_values(samples, found, options, notes)
-        return replace(report, metadata=report.metadata | files.facts())
+        facts = rows_read(columns, options, table.height) | files.facts()
+        return replace(report, metadata=report.metadata | facts)
 
 
 @dataclass(frozen=True)

@@ -66,13 +66,27 @@ class Checked(Facts):
         of[0](self, piece)
 
     def flow(self, piece: Piece) -> None:
+        """The rows of the table less those that were left out are those that were evaluated."""
         (view, *_) = self.views.values()
-        total, whole = self.report.metadata["n_samples"], view.everything[0]["n"]
-        check(piece.rows[1][1], [total], piece.text)
-        for name, text in piece.rows[2:]:
-            attribute = name.removeprefix("Rows without ")
-            here = next(row["n"] for row in view.summary if row["attribute"] == attribute)  # type: ignore[attr-defined]
-            check(text, [whole - here], piece.text)
+        facts, whole, adds_up = self.report.metadata, view.everything[0]["n"], 0
+        findings = max(1, len(facts["columns"]["pairs"]))
+        for step, text in piece.rows[1:]:
+            if step == "Rows of the table":
+                check(text, [facts["n_rows"]], piece.text)
+                adds_up += facts["n_rows"]
+            elif step.startswith("The same, once for each"):
+                check(without(step) + text, [findings, findings * facts["n_rows"]], piece.text)
+                adds_up = findings * facts["n_rows"]
+            elif step.startswith("Left out"):
+                adds_up -= int(text.replace(",", ""))
+            elif step.startswith("Rows evaluated"):
+                check(text, [facts["n_samples"]], piece.text)
+                assert adds_up in (facts["n_samples"], 0)
+            else:
+                attribute = re.fullmatch("Of these, (.*) not recorded", step)
+                assert attribute is not None
+                here = next(row["n"] for row in view.summary if row["attribute"] == attribute[1])  # type: ignore[attr-defined]
+                check(text, [whole - here, ((whole - here) / whole, True)], piece.text)
 
     def characteristics(self, piece: Piece) -> None:
         wanted = dict(part.split(" ", 1) for part in piece.text.partition(": ")[2].split("; ") if part)
@@ -81,20 +95,32 @@ class Checked(Facts):
         whole, header = views[0].everything[0], piece.rows[0]
         groups = {(r["attribute"], r["group"]): r for r in views[0].groups}  # type: ignore[attr-defined]
         for cells in piece.rows[1:]:
-            row = whole if cells[0] == "All rows" else groups[cells[0], cells[1]]
+            if cells[1] == "not recorded":
+                row = self._rest(whole, [row for row in groups.values() if row["attribute"] == cells[0]])
+            else:
+                row = whole if cells[0] == "All rows" else groups[cells[0], cells[1]]
             found = dict(zip(header, cells, strict=True))
             check(found["Rows"], [row["n"]], piece.text)
             check(found["Share"], [(row["n"] / whole["n"], True)], piece.text)
             if "Positives" in found:
                 check_positives(found["Positives"], row, piece.text)
-            if "Mean score" in found:
+            mean_of = next((title for title in ("Mean score", "Mean Dice") if title in found), "")
+            if mean_of and cells[1] == "not recorded":
+                assert found[mean_of] == "\N{EN DASH}"
+            elif mean_of:
                 place = ("", "") if cells[0] == "All rows" else (cells[0], cells[1])
                 bins = [c for c in views[0].curves if (c["attribute"], c["group"]) == place]  # type: ignore[attr-defined]
                 mean = sum(c["sum_score"] for c in bins) / sum(c["n"] for c in bins)
-                check(found["Mean score"], [(mean, False)], piece.text)
+                check(found[mean_of], [(mean, False)], piece.text)
             least = row["n"] if row["n_pos"] is None else min(row["n_pos"], row["n"] - row["n_pos"])
             mark = next((text for most, text in sorted(MARKS.items()) if least < most), "")
             assert found["Mark"].removesuffix(", not compared") == mark, piece.text
+
+    @staticmethod
+    def _rest(whole: Row, groups: Sequence[Row]) -> Row:
+        """The rows that are in none of the groups of an attribute."""
+        n_pos = None if whole["n_pos"] is None else whole["n_pos"] - sum(row["n_pos"] for row in groups)
+        return {"n": whole["n"] - sum(row["n"] for row in groups), "n_pos": n_pos}
 
     def all_rows(self, piece: Piece) -> None:
         rows = [

@@ -103,6 +103,8 @@ class PageAttack(Attack):
     def _group(attribute: str, group: str) -> Mapping[str, str | None]:
         if attribute == "All rows":
             return {}
+        if group == "not recorded":
+            return {attribute: None}
         return dict(zip(attribute.split(" & "), group.split(" & "), strict=True))
 
     def _equation(self, group: Mapping[str, str | None], count: int, label: int | None = None) -> None:
@@ -117,7 +119,8 @@ class PageAttack(Attack):
 
     def _step(self, step: str, text: str) -> None:
         lacking = next((name for name in ATTRIBUTES if re.search(rf"\b{name}\b", step)), None)
-        if numbers := numbers_in(text):
+        numbers = numbers_in(text)
+        if numbers and step.startswith(("Rows evaluated", "Of these")):
             self._equation({} if lacking is None else {lacking: None}, int(numbers[0].text.replace(",", "")))
 
     def _row(self, group: Mapping[str, str | None], found: Mapping[str, str]) -> None:
