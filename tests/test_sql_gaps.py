@@ -108,7 +108,7 @@ def compared_values(draw: st.DrawFn) -> tuple[pl.DataFrame, pl.DataFrame, list[M
 
 
 @given(compared_values())
-@examples(25)
+@examples(12)
 def test_sql_compares_any_values_as_polars_does(
     connection: duckdb.DuckDBPyConnection, arguments: tuple[Any, ...]
 ) -> None:

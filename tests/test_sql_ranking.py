@@ -17,7 +17,7 @@ from sql_tables import Case, assert_same, connected, load, rows, run
 
 from fmfair.groupings import Grouping
 
-FEW = examples(12)
+FEW = examples(8)
 METRICS = [
     "auc",
     "average_precision",

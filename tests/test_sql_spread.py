@@ -78,35 +78,35 @@ def same_of(data: st.DataObject, mode: str, weights: str = "whole", **given: Any
 
 
 @pytest.mark.parametrize("mode", MODES)
-@unshrunk(5)
+@unshrunk(3)
 @given(data=st.data())
 def test_probabilities(mode: str, data: st.DataObject) -> None:
     same_of(data, mode, weights="decimal", by=[2])
 
 
 @pytest.mark.parametrize("mode", MODES)
-@unshrunk(3)
+@unshrunk(2)
 @given(data=st.data())
 def test_logits(mode: str, data: st.DataObject) -> None:
     same_of(data, mode, scale="logit")
 
 
 @pytest.mark.parametrize("mode", MODES)
-@unshrunk(3)
+@unshrunk(2)
 @given(data=st.data())
 def test_ranks_beside_decisions(mode: str, data: st.DataObject) -> None:
     same_of(data, mode, scale="rank", decisions=True)
 
 
 @pytest.mark.parametrize("mode", MODES)
-@unshrunk(3)
+@unshrunk(2)
 @given(data=st.data())
 def test_decisions_alone(mode: str, data: st.DataObject) -> None:
     same_of(data, mode, scale=None)
 
 
 @pytest.mark.parametrize("mode", ["rows", "patients"])
-@unshrunk(3)
+@unshrunk(2)
 @given(data=st.data())
 def test_published_conventions(mode: str, data: st.DataObject) -> None:
     table = data.draw(tables(by=[2]))
