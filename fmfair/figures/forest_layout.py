@@ -113,7 +113,7 @@ def _wide(rows: Sequence[Row], metric: str, look: Look) -> Layout:
 
 def _narrow(rows: Sequence[Row], metric: str, look: Look) -> Layout:
     """One below the other: the name, counts and value, and a strip of the plot over the whole width."""
-    width = look.width - 24.0
+    width = look.width - 32.0  # the labels of the first and the last tick reach over the ends
     placed: list[Row] = []
     texts: list[dict[str, Any]] = []
     top = 0.0
@@ -135,7 +135,7 @@ def _narrow(rows: Sequence[Row], metric: str, look: Look) -> Layout:
         strip = _STRIP if row["kind"] == "point" else 0
         placed.append({**row, "y": top + strip / 2 + 1, "top": top + 1, "end": top + strip + 1})
         top += strip + _GAP
-    return Layout(Area(width, top, 12, 12, 6, _below(metric, width)), placed, texts, grid=False)
+    return Layout(Area(width, top, 14, 18, 6, _below(metric, width)), placed, texts, grid=False)
 
 
 def _tone(row: Row) -> str:

@@ -149,7 +149,7 @@ def _ticks(grid: Grid, domain: Ends, *, percent: bool) -> list[dict[str, Any]]:
     """The ends of the scale below each column."""
     low, high = (f"{100 * at:.3g}%" if percent else f"{at:.3g}" for at in domain)
     wide = grid.cell[0]
-    small: dict[str, Any] = {"tone": "muted", "size": SIZE - 2}
+    small: dict[str, Any] = {"tone": "muted", "size": SIZE - 1}
     places = [(left, end + 10) for end, lefts in grid.ends for left in lefts]
     return [
         *(text(low, left + 3, y, **small) for left, y in places),

@@ -15,7 +15,7 @@ from fmfair.numerals import in_percent
 Ends = tuple[float, float]
 Row = dict[str, Any]
 # An interval that goes further beyond all values than so many usual ones is cut off there.
-_USUAL = 6.0
+_USUAL = 4.0
 
 
 def domain_of(rows: Sequence[Mapping[str, Any]], metric: str) -> Ends:
@@ -30,7 +30,7 @@ def domain_of(rows: Sequence[Mapping[str, Any]], metric: str) -> Ends:
         (0.0, 1.0)
         >>> usual = [{"value": v, "ci_low": v - 0.1, "ci_high": v + 0.1} for v in (0.9, 1.0, 1.1)]
         >>> domain_of([*usual, {"value": 1.2, "ci_low": -30.0, "ci_high": 40.0}], "calibration_slope")
-        (0.2, 1.9)
+        (0.4, 1.7)
     """
     known = metric_of(metric)
     least = known.low if known is not None else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -55,9 +54,7 @@ class Drawings:
         reference = self.material.metadata.get("reference") or {}
         key = f"{self.prefix}-{next(self._numbers)}"
         figures = [make(Look(pixels, self.material.level, reference)) for pixels in (width, PHONE)]
-        # vl-convert leaves Python alone while it draws.
-        with ThreadPoolExecutor(len(PLACES)) as pool:
-            wide, phone = pool.map(lambda figure, place: svg_of(figure, key=f"{key}-{place}"), figures, PLACES)
+        wide, phone = (svg_of(figure, key=f"{key}-{place}") for figure, place in zip(figures, PLACES, strict=True))
         title = " ".join(figures[0]["title"]["text"])
         return Figure(title=title, alt=figures[0]["description"], svg=wide, phone=phone, table=table)
 
