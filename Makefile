@@ -19,7 +19,7 @@ venv: $(VENV)/dev.stamp ## set up .venv with fmfair and everything that tests an
 demo: $(VENV)/core.stamp ## evaluate real chest X-ray labels and a prostate cancer score by group, as text, Parquet and HTML
 	$(BIN)/python examples/demo.py
 
-test: $(VENV)/dev.stamp java r browser ## run all tests and the examples in the docstrings
+test: $(VENV)/dev.stamp java r browser ## run all tests and the examples in the docstrings; ARGS=--hypothesis-profile=thorough tries ten times as many random tables
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 java: ## install a Java for the tests on Spark, where there is none and Debian's packages may be installed
