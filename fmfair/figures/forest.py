@@ -41,29 +41,24 @@ def forest(
     """
     every = measured(frames["groups"], metric, where)
     chosen = attributes_of(frames["groups"], attributes)
-    shown = forest_rows(frames, metric, look, attributes=chosen, where=where)
     single = pl.col("attribute_parts").list.len() == 1
-    scaled = valued(every.filter(single | pl.col("attribute").is_in(chosen)), metric)
-    whole = [row for row in shown if row["attribute"] == ""]
-    domain = domain_of([*scaled.filter(pl.col("kind") == "point").to_dicts(), *whole], metric)
+    groups = with_reference(valued(every.filter(single | pl.col("attribute").is_in(chosen)), metric), look.reference)
+    whole = valued(measured(frames["overall"], metric, where).head(1), metric)
+    shown = _rows(whole, groups, chosen, look)
+    domain = domain_of([*groups.filter(pl.col("kind") == "point").to_dicts(), *whole.to_dicts()], metric)
     layout = layout_of(shown, metric, look)
     x = Along(domain, value_axis(metric, layout.area.width, grid=layout.grid))
-    found = differences(frames, metric, chosen, where)
+    found = differences(frames["gaps"], groups, metric, chosen, where)
     words = _words(shown, metric, look, finding(found, metric, chosen, look), context(every, where), domain)
     return drawn(_layers(layout, x), layout.area, words)
 
 
-def forest_rows(
-    frames: Frames, metric: str, look: Look, *, attributes: Sequence[str], where: Where = None
-) -> list[dict[str, Any]]:
+def _rows(whole: pl.DataFrame, groups: pl.DataFrame, attributes: Sequence[str], look: Look) -> list[dict[str, Any]]:
     """The rows of a forest plot from top to bottom: all rows (attribute ``), then the groups of each attribute."""
-    rows = with_reference(valued(measured(frames["groups"], metric, where), metric), look.reference)
-    parts = [rows.filter(pl.col("attribute") == name) for name in attributes]
+    parts = [groups.filter(pl.col("attribute") == name) for name in attributes]
     if look.by_value:
         parts = [part.sort("value", nulls_last=True, maintain_order=True) for part in parts]
-    whole = valued(measured(frames["overall"], metric, where).head(1), metric).with_columns(
-        attribute=pl.lit(""), group=pl.lit(ALL), reference=pl.lit(value=False)
-    )
+    whole = whole.with_columns(attribute=pl.lit(""), group=pl.lit(ALL), reference=pl.lit(value=False))
     names = ("attribute", "group", "value", "ci_low", "ci_high", "n", "n_pos", "kind", "said", "reference")
     return pl.concat([part.select(names) for part in (whole, *parts)]).to_dicts()
 

@@ -42,7 +42,9 @@ def heat_map(frames: Frames, metric: str, look: Look, *, attribute: str | None =
         FmfairError: There is no such metric, intersection or by-key.
     """
     attribute = _intersection(frames["groups"], attribute)
-    cells = _upright(heat_rows(frames, metric, attribute=attribute, where=where))
+    every = measured(frames["groups"], metric, where)
+    groups = valued(every.filter(pl.col("attribute") == attribute), metric)
+    cells = _upright(_cells(groups, measured(frames["overall"], metric, where)["value"].first()))
     rows, columns = _sides(frames["groups"], cells)
     names = [[name_of(part) for part in row] for row in rows]
     grid = grid_of(
@@ -59,18 +61,17 @@ def heat_map(frames: Frames, metric: str, look: Look, *, attribute: str | None =
         for x, y in [grid.places[rows.index(tuple(cell["parts"][:-1])), columns.index(cell["parts"][-1])]]
     ]
     area = Area(grid.width, grid.height + _LEGEND, 8, 8, 8, 8)
-    title = finding(differences(frames, metric, [attribute], where), metric, [attribute], look)
-    words = _words(cells, metric, attribute, title, context(measured(frames["groups"], metric, where), where))
+    found = differences(frames["gaps"], groups, metric, [attribute], where)
+    title = finding(found, metric, [attribute], look)
+    words = _words(cells, metric, attribute, title, context(every, where))
     return drawn(_layers(placed, grid, area, limits_of(cells, metric), metric), area, words)
 
 
-def heat_rows(frames: Frames, metric: str, *, attribute: str, where: Where = None) -> list[dict[str, Any]]:
+def _cells(groups: pl.DataFrame, whole: Any) -> list[dict[str, Any]]:
     """The cells of the intersection with their `difference` to all rows, NULL where either is undefined."""
-    rows = valued(measured(frames["groups"], metric, where), metric).filter(pl.col("attribute") == attribute)
-    whole = measured(frames["overall"], metric, where)["value"].first()
     difference = pl.when(pl.col("kind") == "point").then(pl.col("value") - pl.lit(whole, pl.Float64))
     names = ("group", "group_parts", "value", "n", "n_pos", "kind", "said")
-    return rows.select(*names, difference=difference).rename({"group_parts": "parts"}).to_dicts()
+    return groups.select(*names, difference=difference).rename({"group_parts": "parts"}).to_dicts()
 
 
 def _words(cells: Sequence[Mapping[str, Any]], metric: str, attribute: str, title: str, of: str) -> Words:

@@ -7,24 +7,25 @@ from typing import Any
 
 import polars as pl
 
-from fmfair.export import Frames
-from fmfair.figures.data import Where, measured, valued
+from fmfair.figures.data import Where, measured
 from fmfair.figures.text import metric_of, name_of, short_name
 from fmfair.figures.theme import Look
 from fmfair.numerals import as_sentence, figures, joined, unit
 
 
-def differences(frames: Frames, metric: str, attributes: Sequence[str], where: Where) -> list[dict[str, Any]]:
+def differences(
+    gaps: pl.DataFrame, groups: pl.DataFrame, metric: str, attributes: Sequence[str], where: Where
+) -> list[dict[str, Any]]:
     """The largest difference between groups of each attribute; none where the report has no such comparison.
 
-    `few` says whether one of the two groups is shown as counts only, so that it is not to be named.
+    `few` says whether one of the two groups is shown as counts only, so that it is not to be named; the groups are
+    those that are `valued`.
     """
-    gaps, groups = frames["gaps"], frames["groups"]
     if metric not in gaps["metric"]:
         return []
     rows = measured(gaps, metric, where).filter(pl.col("statistic") == "difference")
     rows = rows.filter(pl.col("attribute").is_in(attributes)).unique("attribute", keep="first", maintain_order=True)
-    small = valued(measured(groups, metric, where), metric).filter(pl.col("kind") != "point")
+    small = groups.filter(pl.col("kind") != "point")
     names = set(small.select("attribute", "group").iter_rows())
     sides = ("worst_group", "best_group")
     return [{**row, "few": any((row["attribute"], row[s]) in names for s in sides)} for row in rows.to_dicts()]
