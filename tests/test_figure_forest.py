@@ -92,6 +92,18 @@ def test_by_keys_are_picked_and_never_pooled() -> None:
         made.plot.forest("auc", where={"modell": "b"})
 
 
+@pytest.mark.parametrize("width", [356, 720])
+def test_rates_of_negatives_stand_beside_negatives(width: int) -> None:
+    made = report()
+    row = made.groups.filter((pl.col("metric") == "tnr") & (pl.col("group") == "F")).row(0, named=True)
+    negatives = f"{row['n'] - row['n_pos']:,}"
+
+    shown = texts(made.plot.forest("tnr", width=width))
+
+    assert (f"n {row['n']:,}, {negatives} negative" if width < 560 else negatives) in shown
+    assert not any("positive" in said and "counts only" not in said for said in shown if "false" not in said)
+
+
 def test_a_threshold_can_be_named() -> None:
     made = report()
     chart = made.plot.forest("tpr", where={"threshold": 0.3})

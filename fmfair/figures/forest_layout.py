@@ -8,7 +8,7 @@ from math import ceil
 from typing import Any
 
 from fmfair.figures.layers import text, text_lines
-from fmfair.figures.text import LINE, axis_lines, name_of, short_name, width_of, with_interval, wrapped
+from fmfair.figures.text import LINE, axis_lines, metric_of, name_of, short_name, width_of, with_interval, wrapped
 from fmfair.figures.theme import Area, Look
 
 Row = Mapping[str, Any]
@@ -64,9 +64,9 @@ def _columns(rows: Sequence[Row], metric: str, look: Look) -> _Columns:
     names = ceil(min(max(widest, 70), look.width * _NAMES_SHARE))
     ends: dict[str, float] = {}
     at = float(names)
-    for name, column in (("n", "n"), ("positives", "n_pos")):
-        counts = [f"{row[column]:,}" for row in rows if row[column] is not None]
-        if counts or column == "n":
+    for name in ("n", _class_of(metric)):
+        counts = [f"{row[name]:,}" for row in (_counted(row, metric) for row in rows) if row[name] is not None]
+        if counts or name == "n":
             at += _EDGE + max(width_of(count) for count in [name, *counts])
             ends[name] = at
     left = at + _BESIDE
@@ -98,7 +98,7 @@ def _wide(rows: Sequence[Row], metric: str, look: Look) -> Layout:
         height = LINE * max(len(lines), len(value))
         y = top + height / 2
         texts += text_lines(lines, edge + (_EDGE if row["attribute"] else 0), top)
-        counts = {"n": row["n"], "positives": row["n_pos"]}
+        counts = _counted(row, metric)
         texts += [
             text(f"{counts[c]:,}", x, y, side="right") for c, x in columns.counts.items() if counts[c] is not None
         ]
@@ -125,7 +125,7 @@ def _narrow(rows: Sequence[Row], metric: str, look: Look) -> Layout:
         lines = wrapped(name_of(row["group"]), width)
         texts += text_lines(lines, 0, top)
         top += LINE * len(lines)
-        counts, value = _counts(row), value_text(row, metric)
+        counts, value = _counts(row, metric), value_text(row, metric)
         texts.append(text(counts, 0, top + LINE / 2, tone="muted"))
         if width_of(counts) + width_of(value) > width - _EDGE:
             top += LINE
@@ -142,9 +142,24 @@ def _tone(row: Row) -> str:
     return "muted" if row["said"] else "plain"
 
 
-def _counts(row: Row) -> str:
-    rows = [] if row["n"] is None else [f"n {row['n']:,}"]
-    return ", ".join(rows if row["n_pos"] is None else [*rows, f"{row['n_pos']:,} positive"])
+def _class_of(metric: str) -> str:
+    """The class whose rows are told beside all rows: that which carries the metric, or the positives."""
+    known = metric_of(metric)
+    return "negatives" if known is not None and known.denominator == "n_neg" else "positives"
+
+
+def _counted(row: Row, metric: str) -> Mapping[str, int | None]:
+    """How many rows there are, and how many of that class."""
+    n, n_pos = row["n"], row["n_pos"]
+    if _class_of(metric) == "positives":
+        return {"n": n, "positives": n_pos}
+    return {"n": n, "negatives": None if n is None or n_pos is None else n - n_pos}
+
+
+def _counts(row: Row, metric: str) -> str:
+    counts = _counted(row, metric)
+    said = {"n": "n {:,}", "positives": "{:,} positive", "negatives": "{:,} negative"}
+    return ", ".join(said[name].format(count) for name, count in counts.items() if count is not None)
 
 
 def _with_headings(rows: Sequence[Row]) -> list[tuple[Row, str]]:
