@@ -363,6 +363,11 @@ def test_the_crosswalk_names_only_sections_that_there_are(xrays: fmfair.Report, 
     assert "By-keys" in served(material(labels))
 
 
+def test_the_crosswalk_names_every_document() -> None:
+    wanted = "TRIPOD+AI CLAIM STARD-AI DECIDE-AI CONSORT-AI FUTURE-AI STANDING PROBAST+AI Van FDA EU Ten ONC Model"
+    assert set(wanted.split()) == {item.document.partition(" ")[0] for item in crosswalk._ITEMS}
+
+
 def test_no_section_passes_a_verdict(xrays: fmfair.Report, labels: fmfair.Report) -> None:
     """Apart from the glossary, the notes and the items of guidelines, whose words are not those of the page."""
     for report in (xrays, labels):
