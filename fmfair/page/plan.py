@@ -108,7 +108,7 @@ def plan_of(source: Plan | Mapping[str, Any] | str | os.PathLike[str] | None) ->
     if source is None or isinstance(source, Plan):
         return source or Plan()
     if not isinstance(source, Mapping | str | os.PathLike):
-        kind = type(source).__name__
+        kind = type(source).__name__  # type: ignore[unreachable]
         raise FmfairError(f"plan is of the type {kind!r}; expected a mapping, or the path of a TOML file")
     given = source if isinstance(source, Mapping) else _read(Path(source).expanduser())
     problems, found = Problems(), {}
@@ -219,9 +219,10 @@ def _metric(where: str, name: object) -> Metric:
 
 def _check_limit(where: str, limit: object, of: Metric) -> None:
     """Raises where a limit is no number, or none that the metric can have, such as 80 for 80%."""
-    if isinstance(limit, bool) or not isinstance(limit, Real) or not -sys.float_info.max <= limit <= sys.float_info.max:
+    if isinstance(limit, bool) or not isinstance(limit, Real) or not abs(limit) <= sys.float_info.max:  # type: ignore[operator]
         raise FmfairError(f"{where} is {limit!r}; expected a number")
-    if (of.low is not None and limit < of.low) or (of.high is not None and limit > of.high):
+    number = float(limit)
+    if (of.low is not None and number < of.low) or (of.high is not None and number > of.high):
         bounds = f"from {of.low:g}" if of.high is None else f"from {of.low:g} to {of.high:g}"
         raise FmfairError(f"{where} is {limit!r}; expected a number {bounds}")
 
