@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from page_facts import Facts
+from page_first import first_page, short_title
 from page_parsed import (
     METRICS,
     Piece,
@@ -49,9 +50,14 @@ class Checked(Facts):
     def view(self, caption: str, heads: Sequence[str]) -> View:
         """The by-key that a caption or a heading ends in; the first where none is named."""
         for title, view in self.views.items():
-            if title and (caption.endswith((f", {title}", f": {title}")) or title in heads):
+            ends = (f", {title}", f": {title}", f", {short_title(self.keys, view)}")
+            if title and (caption.endswith(ends) or title in heads):
                 return view
         return next(iter(self.views.values()))
+
+    def differences(self, piece: Piece) -> None:
+        """The table of the first page."""
+        first_page(self.report, PLAN, self.views.values()).table(piece)
 
     def by_keys(self, cells: Sequence[str]) -> View:
         """The by-key whose values are in the first cells."""
@@ -158,8 +164,7 @@ class Checked(Facts):
         asked = {" & ".join(names)} if " & " in of else set(names)
         self.every_group(piece, [row for row in view.at_summary("groups") if row["attribute"] in asked])
         for cells in piece.rows[1:]:
-            found = dict(zip(header, cells, strict=True))
-            attribute = found.get("Attribute", next(iter(asked)))
+            attribute = (found := dict(zip(header, cells, strict=True))).get("Attribute", next(iter(asked)))
             for metric in [title for title in header if title in METRICS]:
                 row = view.one("groups", attribute=attribute, group=found["Group"], metric=METRICS[metric])
                 check_value(found[metric], row, f"{piece.text}: {cells[0]}, {metric}")
@@ -347,8 +352,7 @@ class Checked(Facts):
             percent = in_percent(metric)
             check(asked, [(value, percent) for value in criterion.values()], piece.text)
             rows = list(self._values(metric))
-            known = [(name, row) for name, row in rows if row.get("ci_low") is not None]
-            if not known:
+            if not (known := [(name, row) for name, row in rows if row.get("ci_low") is not None]):
                 assert judged == "no interval of this metric"
                 continue
             low, high = criterion.get("at_least", -1.0), criterion.get("at_most", 9.0)
@@ -379,6 +383,7 @@ KINDS: Mapping[str, Callable[[Checked, Piece], None]] = {
     "The numbers: .* of every .*": Checked.beside,
     "The numbers: (scores|values).*": Checked.score_bins,
     "Gaps between the groups of .*": Checked.gaps,
+    "The largest difference between groups.*": Checked.differences,
     ".*: the largest gaps between .*": Checked.largest_gaps,
     "Groups of .*, two by two": Checked.pairs,
     ".* cells? furthest from all rows.*": Checked.cells,
