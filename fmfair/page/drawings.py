@@ -120,4 +120,4 @@ class Drawings:
             return None
         of = ", ".join([*attributes, *([view.title] if view.title else [])])
         table = group_table(rows, [metric], f"The numbers: {title_of(metric)} by {of}", self.material.level)
-        return self.drawn(partial(forest, view.main, metric, attributes=attributes), table, width)
+        return self.drawn(partial(forest, view.judged(metric), metric, attributes=attributes), table, width)

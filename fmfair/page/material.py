@@ -63,6 +63,13 @@ class View:
             }
         return self._differences[metric].get(attribute)
 
+    def judged(self, metric: str) -> Frames:
+        """The frames at the threshold of the summary, with the differences of a metric as `difference` tells them."""
+        self.difference("", metric)
+        gaps, told = self.main["gaps"], list(self._differences[metric].values())
+        others = gaps.filter((pl.col("metric") != metric) | (pl.col("statistic") != "difference"))
+        return {**self.main, "gaps": pl.concat([pl.DataFrame(told, schema=gaps.schema), others])}
+
     @cached_property
     def _differences(self) -> dict[str, dict[str, Mapping[str, Any]]]:
         """By metric and attribute: pages of many by-keys ask for them often, and frames are slow to ask."""
