@@ -50,7 +50,7 @@ class Checked(Facts):
     def view(self, caption: str, heads: Sequence[str]) -> View:
         """The by-key that a caption or a heading ends in; the first where none is named."""
         for title, view in self.views.items():
-            ends = (f", {title}", f": {title}", f", {short_title(self.keys, view)}")
+            ends = f", {title}", f": {title}", f", {short_title(self.keys, view)}"
             if title and (caption.endswith(ends) or title in heads):
                 return view
         return next(iter(self.views.values()))
@@ -179,8 +179,7 @@ class Checked(Facts):
         assert len(groups) == len(piece.rows) - 1, piece.text
 
     def score_bins(self, piece: Piece) -> None:
-        view, found = self.view(piece.text, piece.heads), re.search(r" by (.*)$", piece.text)
-        attribute = found[1] if found else ""
+        view, (_, _, attribute) = self.view(piece.text, piece.heads), piece.text.partition(" by ")
         curves = [row for row in view.curves if row["attribute"] == attribute]  # type: ignore[attr-defined]
         told = 0
         for cells in piece.rows[1:]:
@@ -225,7 +224,9 @@ class Checked(Facts):
         keys = len(self.keys)
         for cells in piece.rows[1:]:
             attribute, own = (found[2], keys) if found[2] else (cells[keys], keys + 1)
-            row = self.by_keys(cells).one("gaps", attribute=attribute, metric=METRICS[found[1]], statistic="difference")
+            view, metric = self.by_keys(cells), METRICS[found[1]]
+            row = view.one("gaps", attribute=attribute, metric=metric, statistic="difference")
+            row = view.difference(attribute, metric) if found[2] else row
             self.check_gap(cells[own:], row, piece.text)
 
     def pairs(self, piece: Piece) -> None:
@@ -276,7 +277,7 @@ class Checked(Facts):
                 row = view.one("groups", **where, attribute=found[3], group=name)
             check(n, [row["n"]], piece.text)
             check_value(text, row, piece.text)
-            gap = view.one("gaps", **where, attribute=found[3], statistic="difference")
+            gap = view.difference(found[3], METRICS[found[1]])
             assert (served == "worst") == (name == gap["worst_group"]), piece.text
 
     def models(self, piece: Piece) -> None:
@@ -285,9 +286,7 @@ class Checked(Facts):
             view = self.by_keys(cells)
             check_value(cells[keys], view.one("overall", metric=METRICS[metric]), piece.text)
             for title, text in zip(piece.rows[0][keys + 1 :], cells[keys + 1 :], strict=True):
-                row = view.one(
-                    "gaps", attribute=title.removeprefix("Gap by "), metric=METRICS[metric], statistic="difference"
-                )
+                row = view.difference(title.removeprefix("Gap by "), METRICS[metric])
                 if row["value"] is None:
                     assert text == f"not defined: {row['note']}"
                 else:

@@ -36,7 +36,7 @@ class FirstPage:
         return re.sub(r"\b95% interval\b", "interval", without(text, *self.names))
 
     def gap(self, position: int, attribute: str, metric: str) -> Row:
-        return self.views[position].one("gaps", attribute=attribute, metric=metric, statistic="difference")
+        return self.views[position].difference(attribute, metric)
 
     def told(self, metric: str, value: float) -> tuple[float, bool]:
         """A value as it is told: of specificity what it lacks to 1."""

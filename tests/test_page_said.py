@@ -141,9 +141,7 @@ class Said:
 
     def gap(self, piece: Piece, text: str) -> None:
         view = self._view(piece)
-        row = view.one(
-            "gaps", attribute=self._attribute(piece), metric=self._metric(piece.text), statistic="difference"
-        )
+        row = view.difference(self._attribute(piece), self._metric(piece.text))
         for told in re.findall(r"p ([<>=] [\d.]+?)(?=[;)])", text):
             check_p(told.removeprefix("= "), row["p_value"], piece.text)
         check(re.sub(r"p [<>=] [\d.]+(?=[;)])", "", text), self.gap_numbers(view, row), piece.text)
@@ -237,7 +235,7 @@ class Said:
     def listed(self, piece: Piece, text: str) -> None:
         """How many results have a gap, and of how many the largest are listed."""
         attribute, metric = self._attribute(piece), told_metrics(self.of)[0]
-        rows = [v.one("gaps", attribute=attribute, metric=metric, statistic="difference") for v in self.views.values()]
+        rows = [v.difference(attribute, metric) for v in self.views.values()]
         known = sum(row["value"] is not None for row in rows)
         check(text.partition(" are listed")[0], [known, len(rows), min(known, 20)], piece.text)
 
