@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import polars as pl
 
@@ -307,6 +308,7 @@ def long_table(measured: Measured, metrics: Sequence[Metric], *, probability: bo
     return pl.concat(parts).collect().rechunk()  # in one piece, as it is reordered
 
 
+@lru_cache(maxsize=256)  # a dozen rows take less time than the expressions of all metrics
 def value_of(metric: Metric, *, probability: bool, scored: bool) -> tuple[pl.Expr, pl.Expr]:
     """The metric's value, and the reason where it is undefined."""
     nothing = pl.lit(None, pl.Float64)

@@ -7,6 +7,7 @@ every unit, so that one table serves every rate: the ratio estimator of survey s
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -91,7 +92,8 @@ def _moments(rows: CellRows, cases: Mapping[str, Flags], weight: Floats | None, 
 _EMPTY = pl.DataFrame(schema={"cell": pl.UInt64, "t": pl.UInt32, **dict.fromkeys((*PRODUCTS, *COUNTED), pl.Float64)})
 
 
-def rate_spread(metric: Metric, columns: Collection[str]) -> dict[str, pl.Expr]:
+@lru_cache(maxsize=256)
+def rate_spread(metric: Metric, columns: tuple[str, ...]) -> Mapping[str, pl.Expr]:
     """The variance and the units of a rate, from a table of confusion counts.
 
     Of balanced accuracy also both rates that it is the mean of, with what is known of them; of others the number of the

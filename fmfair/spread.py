@@ -212,7 +212,7 @@ def with_spread(
     parts = [spread.with_columns(t=pl.lit(None, pl.UInt32))]
     for metric in metrics:
         if metric.at_threshold and metric.interval is not None:
-            facts = rate_spread(metric, confusion.columns)
+            facts = rate_spread(metric, tuple(confusion.columns))
             parts.append(confusion.select(*place[:2], "t", pl.lit(metric.name).alias("metric"), **facts))
     known = pl.concat(parts, how="diagonal").select(*place, *FACTS)
     found = long.join(known, on=place, how="left", nulls_equal=True, maintain_order="left")
