@@ -86,7 +86,7 @@ def evaluate_in(database: Database, question: Question) -> Report:
 
     curves = engine.curves if samples.scale is not None and samples.scale.is_probability else None
     rows = RowsInDatabase(database, samples)
-    backend = Backend(measure, engine.compare, resample, rows, curves, together)
+    backend = Backend(measure, resample=resample, rows=rows, curves=curves, covariances=together)
     frames = build_frames(samples, options, notes, "classification", backend)
     facts = describe("classification", samples, table.columns, options, "duckdb")
     facts |= tested(options, frames) | disclosed(options, frames["overall"])

@@ -1,4 +1,4 @@
-"""The engine in DuckDB: measures groupings and compares groups by running the files of `fmfair.sql`."""
+"""The engine in DuckDB: measures groupings by running the files of `fmfair.sql`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from fmfair.curves import BIN_OF, SCHEMA
 from fmfair.database.connection import Database
 from fmfair.database.samples import StoredSamples
 from fmfair.ece_chance import ECE, ece_chance
-from fmfair.gaps import COLUMNS, KEY
 from fmfair.groupings import Grouping
-from fmfair.metrics.metric import Metric
 from fmfair.metrics.to_sql import requested_table
 from fmfair.notes import Notes
 from fmfair.options import Options, Threshold, as_number
@@ -130,20 +128,6 @@ class DatabaseEngine:
             found.filter(pl.col("grouping") == i).select(pl.col(c).cast(t) for c, t in SCHEMA.items()) for i in wanted
         ]
 
-    def compare(
-        self, groups: pl.DataFrame, overall: pl.DataFrame, metrics: Sequence[Metric], least_for_worst: int = 1
-    ) -> pl.DataFrame:
-        """The table of `gaps.compare`."""
-        place = [pl.col(name).alias("position" if name == "order" else name) for name in KEY]
-        ordered = groups.with_row_index("cell_order").select(*place, "cell_order", "group", "value", "in_gaps", "note")
-        self.database.put("group_values", ordered)
-        self.database.put("whole_values", overall.select(*place, "value"))
-        self.database.put("requested", requested_table(metrics))
-        self.database.set({"least_for_worst": least_for_worst})
-        self.database.script("gaps")
-        found = self.database.fetch("FROM compared")
-        return found.select(pl.col(name).cast(_COMPARED.get(name, found.schema[name])) for name in COLUMNS)
-
     def _numbered(self, groupings: Sequence[Grouping], listed: Sequence[pl.DataFrame]) -> pl.DataFrame:
         """The cells of all groupings: `cell` (numbered through), `grouping`, `local`, `by` and `scope`."""
         parts = [
@@ -215,8 +199,3 @@ class DatabaseEngine:
             found.append(self.database.fetch(f"FROM {table}"))
         self.database.set({"groupings": None})
         self.database.put(table, pl.concat(found))
-
-
-_COMPARED: Mapping[str, pl.DataType] = MappingProxyType(
-    {"grouping": pl.UInt32(), "by": pl.UInt32(), "order": pl.UInt16(), "t": pl.UInt32(), "n_groups": pl.Int64()}
-)
