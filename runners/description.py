@@ -56,7 +56,8 @@ class About:
         licence: What may be done with it.
         access: How to get it.
         prompts: The texts of each label.
-        slices: How a volume is read, one of `SLICES`; empty for pictures.
+        slices: How a volume becomes one answer, one of `SLICES`; empty for pictures.
+        reading: How the files are read, as `images.reading.Reading.of` takes it: `key=rnflt window=-2:350`.
         split: How the splits were made.
         shared_patients: Whether a patient may be in two splits, as in the published FairMedFM rule.
     """
@@ -68,6 +69,7 @@ class About:
     access: str = ""
     prompts: Mapping[str, Prompts] = field(default_factory=dict)
     slices: str = ""
+    reading: str = ""
     split: str = ""
     shared_patients: bool = False
 

@@ -152,12 +152,13 @@ def groups_of(column: pl.Series, cuts: Sequence[float] | None = None) -> pl.Seri
     if cuts is None and column.name.lower() == "age" and column.dtype.is_numeric():
         cuts = AGES
     if cuts is not None:
-        if not column.dtype.is_numeric():
-            raise FmfairError(f"column {column.name!r} has cut points but holds no numbers")
+        if not cuts or not column.dtype.is_numeric():
+            raise FmfairError(f"column {column.name!r} needs cut points and numbers to be cut")
         numbers = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
-        edges = (-math.inf, *sorted(cuts), math.inf)
-        names = np.array([f"{low:g} to {high:g}" for low, high in pairwise(edges)])
-        inside = names[np.searchsorted(np.asarray(edges[1:-1], float), numbers, "right")]
+        edges = sorted(cuts)
+        inner = [f"{low:g}-{high:g}" for low, high in pairwise(edges)]
+        names = np.array([f"<{edges[0]:g}", *inner, f">={edges[-1]:g}"])
+        inside = names[np.searchsorted(np.asarray(edges, float), numbers, "right")]
         return pl.Series(column.name, inside).set(column.is_null(), MISSING)
     if column.dtype.is_float() and column.n_unique() > MOST_NUMBERS:
         raise FmfairError(

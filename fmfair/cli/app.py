@@ -13,6 +13,7 @@ import typer
 
 from fmfair.cli import output
 from fmfair.cli.argv import SeveralValues
+from fmfair.cli.data_options import DATA_EPILOG, DATA_OPTIONS, DATA_SET
 from fmfair.cli.options import (
     COMPARE_EPILOG,
     COMPARE_OPTIONS,
@@ -127,6 +128,16 @@ def _run(command: Callable[..., int], context: typer.Context, given: Mapping[str
     except FmfairError as error:
         raise FmfairError(in_flags(str(error), flags)) from None
     raise typer.Exit(status)
+
+
+def _data(context: typer.Context, **given: Any) -> None:
+    """Makes the manifest of a public data set from its release: images, patients, splits, labels, attributes."""
+    from fmfair.cli.data import data
+
+    _run(data, context, given)
+
+
+app.command("data", cls=SeveralValues, epilog=DATA_EPILOG)(with_options(_data, DATA_OPTIONS, DATA_SET))
 
 
 @app.command("merge", epilog=MERGE_EPILOG)

@@ -59,6 +59,7 @@ def manifest_of(job: Job) -> Manifest:
         access=how.access,
         prompts={name: group.of(name) for group in how.labels for name in group.names if name in labels},
         slices=how.slices,
+        reading=how.reading,
         split=how_split,
         shared_patients=job.chosen.split == "fairmedfm",
     )

@@ -174,7 +174,8 @@ class Recipe:
         labels: The labels, that of the benchmark first.
         attributes: The attributes.
         counts: What the release holds.
-        slices: How volumes are read; empty for pictures.
+        slices: How a volume becomes one answer; empty for pictures.
+        reading: Which array, window and slices of a file are meant.
         released: The split that came with the release.
         published: What the published benchmark does.
         notes: What must be known of the data set.
@@ -196,6 +197,7 @@ class Recipe:
     joins: tuple[Table, ...] = ()
     extracts: Words = field(default_factory=dict)
     slices: str = ""
+    reading: str = ""
     released: Released = field(default_factory=Released)
     published: Published = field(default_factory=Published)
     notes: tuple[str, ...] = ()
