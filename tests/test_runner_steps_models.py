@@ -48,8 +48,8 @@ def squash(size: int, interpolation: Any, statistics: tuple[list[float], list[fl
 
 
 def open_clip(size: int, mode: str, statistics: tuple[list[float], list[float]]) -> Oracle:
-    made = image_transform(size, False, *statistics, resize_mode=mode, interpolation="bicubic")  # type: ignore[arg-type]
-    return lambda image: made(image)  # type: ignore[operator]
+    made: Any = image_transform(size, False, *statistics, resize_mode=mode, interpolation="bicubic")  # type: ignore[arg-type]
+    return lambda image: torch.as_tensor(made(image))
 
 
 def medsiglip(image: Any) -> Any:
@@ -128,9 +128,7 @@ MODELS: dict[str, tuple[str, Oracle]] = {
     ),
     "DINOv2 by transformers": (
         "rgb, resize:256:short:bicubic, crop:224:down, scale, normalise:imagenet",
-        processor(
-            "BitImageProcessorPil", size={"shortest_edge": 256}, image_mean=IMAGENET[0], image_std=IMAGENET[1]
-        ),
+        processor("BitImageProcessorPil", size={"shortest_edge": 256}, image_mean=IMAGENET[0], image_std=IMAGENET[1]),
     ),
     "DINOv2, RETFound and GigaPath": (
         "rgb, resize:256:short:bicubic, crop:224, scale, normalise:imagenet",
@@ -177,13 +175,14 @@ MODELS: dict[str, tuple[str, Oracle]] = {
     "LVM-Med": ("rgb, resize:224:squash:bilinear, scale, normalise:imagenet", squash(224, BILINEAR, IMAGENET)),
     "MedImageInsight": ("rgb, resize:480:squash:bicubic, scale, normalise:imagenet", squash(480, BICUBIC, IMAGENET)),
     "MedCLIP": (
-        "grey, pad_square:0:224, resize:224:squash:bicubic, scale, "
-        "normalise:0.5862785803043838:0.27950088968644304, repeat3",
+        "grey, pad_square:0:224, resize:224:squash:bicubic, scale, normalise:0.58627858:0.27950089, repeat3",
         medclip,
     ),
     "CheXzero": (
-        "grey, resize:320:longest:lanczos, pad_square, scale:none, normalise:101.48761:83.43944, repeat3, "
-        "tensor_resize:224:bicubic:noaa",
+        (
+            "grey, resize:320:longest:lanczos, pad_square, scale:none, normalise:101.48761:83.43944, repeat3, "
+            "tensor_resize:224:bicubic:noaa"
+        ),
         chexzero,
     ),
     "BioViL": ("window8:minmax, grey, resize:512:short:bilinear, crop:480, scale, repeat3", biovil(480)),

@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from fmfair.errors import FmfairError
+from fmfair.runners.images.deep_colour import deep_colours, is_deep
 from fmfair.runners.images.dicom import is_dicom, read_dicom
 from fmfair.runners.images.picture import MOST_PIXELS, ImageError, Picture, needs
 from fmfair.runners.images.reading import Reading
 from fmfair.runners.images.volumes import read_arrays, read_nifti
 
 # Formats that Pillow reads without another program, by its names; the content counts, whatever the name says.
-FORMATS = ("PNG", "JPEG", "MPO", "TIFF", "BMP", "GIF", "WEBP", "JPEG2000")
+FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP", "JPEG2000")
 SUFFIXES = {
     "image": (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".jp2"),
     "dicom": (".dcm", ".dicom", ".ima"),
@@ -90,9 +91,14 @@ def _why(error: Exception) -> str:
 
 def _read_image(path: Path, reading: Reading) -> Picture:
     image_module = needs("PIL.Image")
+    image_module.init()  # which of them this Pillow can read
     try:
-        with image_module.open(path, formats=FORMATS) as image:
+        with image_module.open(path, formats=[name for name in FORMATS if name in image_module.OPEN]) as image:
             _check(image)
+            if is_deep(image):
+                deep = deep_colours(path, image)
+                # Colours are shown as they are, grey levels from the lowest to the highest.
+                return Picture.of(deep, window=reading.window or (None if deep.ndim == 2 else (0.0, 65535.0)))
             return _pixels(image, reading)
     except image_module.UnidentifiedImageError:
         raise ImageError(f"holds no picture of a format that is read, which are {', '.join(FORMATS)}") from None
@@ -108,8 +114,6 @@ def _check(image: Any) -> None:
     count = getattr(image, "n_frames", 1)
     if count > 1 and image.format != "MPO":  # which holds one photograph, and smaller copies of it
         raise ImageError(f"is a {image.format} file of {count} pages; give each page that counts a file of its own")
-    if image.mode.startswith(("RGB", "LA")) and any(";16" in str(tile) for tile in image.tile):
-        raise ImageError("has 16 bits per colour, of which 8 would be read; save 8 bits per colour, or 16-bit grey")
 
 
 def _pixels(image: Any, reading: Reading) -> Picture:
@@ -121,7 +125,7 @@ def _pixels(image: Any, reading: Reading) -> Picture:
         tags = getattr(image, "tag_v2", {})
         inverted = tags.get(_PHOTOMETRIC) == _WHITE_IS_ZERO  # of 8 bits, Pillow has turned it already
     elif image.mode not in ("1", "L", "I", "F", "RGB", "RGBA"):
-        image = image.convert("RGBA" if image.mode == "P" else "RGB")
+        image = image.convert("RGB")
     return Picture.of(np.array(image), inverted=inverted, window=reading.window)
 
 
