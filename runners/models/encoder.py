@@ -14,6 +14,7 @@ from fmfair.runners.models.entry import Entry
 from fmfair.runners.models.sections import ScoreRules
 from fmfair.runners.models.tokens import Tokenizer
 from fmfair.runners.models.weights import LoadReport
+from fmfair.runners.provenance import file_hash
 
 if TYPE_CHECKING:
     from fmfair.runners.images.steps import Transform
@@ -148,6 +149,28 @@ class LoadedModel:
     def scale(self) -> Scale:
         """The scale of the published protocol."""
         return self.tower.scale
+
+    @property
+    def dim(self) -> int:
+        """The length of a feature."""
+        return self.entry.feature.dim
+
+    @property
+    def shared_dim(self) -> int | None:
+        """How many numbers an image has in the space that texts share; None of models without a text tower."""
+        return self.entry.feature.shared_dim * self.entry.feature.vectors if self.entry.reads_text else None
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """All that its numbers depend on, as plain values; the checkpoint by the SHA-256 of its file."""
+        return {
+            "name": self.entry.name,
+            "checkpoint": None if self.checkpoint is None else file_hash(self.checkpoint),
+            "feature": self.entry.feature.take,
+            "preprocess": self.preprocess,
+            "steps": list(self.steps),
+            "dtype": str(self.dtype).removeprefix("torch."),
+        }
 
     @property
     def report(self) -> LoadReport:

@@ -47,7 +47,7 @@ def _folder(
 def _wanted(entry: Entry) -> tuple[str, ...]:
     """The names to download: one set of weights, safetensors where there are any."""
     if entry.source.files:
-        return (*entry.source.files, *_TEXTS)
+        return (*entry.source.files, *entry.source.beside, *_TEXTS)
     import huggingface_hub
 
     try:

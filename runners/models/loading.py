@@ -14,7 +14,6 @@ from fmfair.runners.models.encoder import LoadedModel, Tower
 from fmfair.runners.models.entry import Entry
 from fmfair.runners.models.presets import FAIRMEDFM, OWN, steps_for
 from fmfair.runners.models.registry import find
-from fmfair.runners.models.sections import PYTHON
 from fmfair.runners.models.weights import LoadReport
 
 _HERE = "fmfair.runners.models"
@@ -26,6 +25,14 @@ LOADERS: Mapping[str, str] = {
     "hf_vision": f"{_HERE}.families.hf_vision",
     "timm": f"{_HERE}.families.timm",
     "torchvision": f"{_HERE}.families.torchvision",
+    "conch": f"{_HERE}.own.conch",
+    "medimageinsight": f"{_HERE}.own.medimageinsight",
+    "biovil": f"{_HERE}.own.biovil",
+    "medclip": f"{_HERE}.own.chest_clip",
+    "cxr_clip": f"{_HERE}.own.chest_clip",
+    "blip": f"{_HERE}.own.blip",
+    "blip2": f"{_HERE}.own.blip",
+    "efficientnet_lite": f"{_HERE}.own.efficientnet_lite",
 }
 DEVICES = ("auto", "cpu", "cuda", "mps")
 

@@ -49,6 +49,8 @@ class Source:
         hub_id: The repository on the Hugging Face hub.
         revision: Its revision, the newest where empty.
         files: Accepted names of the file of weights, in order; the usual names of the family where empty.
+        beside: Names of further files that are needed.
+        package: The Python package that the weights are a file of.
         format: `torchscript` where the file is an archive of code and weights; others are told by their content.
         offline_extras: Other repositories of which files are needed: a tokenizer, say.
         where: In words, where the files are to be had.
@@ -57,6 +59,8 @@ class Source:
     hub_id: str = ""
     revision: str = ""
     files: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    package: str = ""
     format: Literal["", "torchscript"] = ""
     offline_extras: tuple[str, ...] = ()
     where: str = ""
@@ -156,7 +160,7 @@ class TextRules:
         source: The repository of the tokenizer, where it is another one.
         file: The name of the tokenizer's file, where it is not `tokenizer.json`.
         context: The most ids of a text.
-        start: The token put before a text; none where empty.
+        start: The token put before a text, by name or as `id:1`; none where empty.
         end: The token put after a text, also where it was cut.
         pad_token: The token that fills up; id 0 where empty.
         pad: To the context, to the longest of a batch, or not at all: each text is then encoded alone.

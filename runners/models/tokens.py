@@ -93,8 +93,11 @@ def _from_file(entry: Entry, rules: TextRules, file: Path) -> Tokenizer:
 
 
 def _ids(entry: Entry, tokenizer: Any, token: str, file: Path) -> list[int]:
+    """The id of a token: of its name, or given as `id:1` where only ids are published."""
     if not token:
         return []
+    if token.startswith("id:") and token[3:].isdecimal() and int(token[3:]) < tokenizer.get_vocab_size():
+        return [int(token[3:])]
     found = tokenizer.token_to_id(token)
     if found is None:
         raise FmfairError(f"{entry.name}: {file} has no token {token!r}; is it the tokenizer of another model?")

@@ -65,7 +65,9 @@ def built(model_class: Any, config: Any, state: State, entry: Entry, report: Loa
     return model, settled(entry, report, model, missing=found["missing_keys"], unexpected=_left(state, found, entry))
 
 
-def read_in(model_class: Any, config: Any, state: State, entry: Entry, report: LoadReport) -> tuple[Any, Mapping[str, Any]]:
+def read_in(
+    model_class: Any, config: Any, state: State, entry: Entry, report: LoadReport, **init: Any
+) -> tuple[Any, Mapping[str, Any]]:
     """The model, and what transformers says of the keys; it renames those of older releases."""
     import torch
 
@@ -77,6 +79,7 @@ def read_in(model_class: Any, config: Any, state: State, entry: Entry, report: L
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # collected and refused below, all at once
             dtype=torch.float32,
+            **init,
         )
     if shapes := sorted(found["mismatched_keys"]):
         told = "; ".join(f"{key} is {tuple(got)}, expected {tuple(due)}" for key, got, due in shapes[:10])
