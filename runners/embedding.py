@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 # Images of a part: what a killed run has to do again, at most.
 PART = 1024
 BATCH = 32
+# The columns of a manifest that embeddings depend on; labels, groups and splits may change.
+IMAGES = ("sample_id", "path")
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ def embed(manifest: Manifest, encoder: Encoder, folder: Path | str, read: Read, 
         FmfairError: The folder holds another run, or cannot be written.
     """
     how = how or How()
-    images = manifest.table.select("sample_id", "path")
+    images = manifest.table.select(IMAGES)
     count = max(-(-images.height // PART), 1)
     recorded = {"versions": versions(), "device": str(encoder.device)}
     parts = Parts(Path(folder), count, _identity(images, encoder), recorded)
@@ -122,6 +124,11 @@ def embed(manifest: Manifest, encoder: Encoder, folder: Path | str, read: Read, 
 def _identity(images: pl.DataFrame, encoder: Encoder) -> dict[str, Any]:
     """What embeddings depend on; labels, groups and where the images lie are not among it."""
     return {"kind": "embeddings", "images": table_hash(images), "rows_per_part": PART, "model": encoder.identity}
+
+
+def images_hash(manifest: Manifest) -> str:
+    """What embeddings keep of the images that they are of."""
+    return table_hash(manifest.table.select(IMAGES))
 
 
 @dataclass(frozen=True)

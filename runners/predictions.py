@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import polars as pl
@@ -129,19 +130,22 @@ def write_predictions(table: pl.DataFrame, folder: Path | str, usage: str, prove
     Raises:
         FmfairError: The file cannot be written.
     """
-    parts = [("usage", usage), *((key, str(table[key][0])) for key in ("dataset", "model") if table.height)]
-    file = Path(folder).joinpath(*(f"{key}={_plain(value)}" for key, value in parts)) / "part-00000.parquet"
+    names = {"usage": usage, **{key: str(table[key][0]) for key in ("dataset", "model") if table.height}}
+    file = Path(folder) / as_folder(names) / "part-00000.parquet"
     about = {"schema_version": SCHEMA_VERSION, "kind": "predictions", "usage": usage, **provenance}
     with whole_file(file) as path:
         table.write_parquet(path, compression="zstd", metadata={METADATA: json.dumps(about, ensure_ascii=False)})
     return file
 
 
-def _plain(value: str) -> str:
-    """A value as part of a path, by percent signs where it would not be one name."""
-    from urllib.parse import quote
+def as_folder(names: Mapping[str, str]) -> Path:
+    """Names and values as the folders of a hive, by percent signs where a value would not be one name.
 
-    return quote(value, safe=" ") or "%00"
+    Examples:
+        >>> as_folder({"dataset": "x-rays", "model": "a/b"}).as_posix()
+        'dataset=x-rays/model=a%2Fb'
+    """
+    return Path(*(f"{key}={quote(value, safe=' ') or '%00'}" for key, value in names.items()))
 
 
 def stacked(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:

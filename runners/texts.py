@@ -26,12 +26,7 @@ def embed_texts(prompts: Mapping[str, Prompts], encoder: Encoder) -> pl.DataFram
     """
     if not prompts:
         raise FmfairError("there are no prompts; the manifest has none, give some with prompts=")
-    rows = [
-        (label, positive, text)
-        for label, said in prompts.items()
-        for positive in (False, True)
-        for text in said.texts(positive=positive)
-    ]
+    rows = _rows(prompts)
     texts = list(dict.fromkeys(text for *_, text in rows))
     vectors = encoder.encode_texts(texts)
     if vectors is None:
@@ -45,18 +40,27 @@ def embed_texts(prompts: Mapping[str, Prompts], encoder: Encoder) -> pl.DataFram
     return table.with_columns(pl.Series("vector", matrix, dtype=pl.Array(pl.Float32, matrix.shape[1])))
 
 
-def write_texts(table: pl.DataFrame, file: Path | str, identity: Mapping[str, Any]) -> None:
-    """Writes the vectors of texts, and what model they are of."""
-    about = {"schema_version": SCHEMA_VERSION, "kind": "texts", "model": dict(identity)}
+def write_texts(
+    table: pl.DataFrame, file: Path | str, identity: Mapping[str, Any], published: Mapping[str, Any]
+) -> None:
+    """Writes the vectors of texts, what model they are of, and the convention that it was published with."""
+    about = {
+        "schema_version": SCHEMA_VERSION,
+        "kind": "texts",
+        "model": dict(identity),
+        "published": dict(published),
+    }
     with whole_file(file) as path:
         table.write_parquet(path, compression="zstd", metadata={METADATA: json.dumps(about, ensure_ascii=False)})
 
 
-def read_texts(file: Path | str, identity: Mapping[str, Any]) -> pl.DataFrame:
-    """The vectors of texts, if they are of the model of the images.
+def read_texts(
+    file: Path | str, identity: Mapping[str, Any], prompts: Mapping[str, Prompts]
+) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """The vectors of texts and the published convention, if they are of the model of the images and of these prompts.
 
     Raises:
-        FmfairError: The file cannot be read, or its vectors are another model's.
+        FmfairError: The file cannot be read, or its vectors are another model's or of other prompts.
     """
     place = Path(file)
     if not place.is_file():
@@ -66,4 +70,18 @@ def read_texts(file: Path | str, identity: Mapping[str, Any]) -> pl.DataFrame:
     changed = [key for key in dict.fromkeys([*model, *identity]) if model.get(key) != identity.get(key)]
     if changed:
         raise FmfairError(f"{place} holds texts of another model than the images': {listing(changed)} differ")
-    return pl.read_parquet(place)
+    table = pl.read_parquet(place)
+    if table.select("label", "positive", "prompt").rows() != _rows(prompts):
+        raise FmfairError(f"{place} holds other prompts than the manifest; remove it, and they are encoded anew")
+    published: dict[str, Any] = about["published"]
+    return table, published
+
+
+def _rows(prompts: Mapping[str, Prompts]) -> list[tuple[str, bool, str]]:
+    """Every text with its label and whether it says that the label is 1."""
+    return [
+        (label, positive, text)
+        for label, said in prompts.items()
+        for positive in (False, True)
+        for text in said.texts(positive=positive)
+    ]

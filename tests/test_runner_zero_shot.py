@@ -196,13 +196,18 @@ def test_images_without_embeddings_and_labels_without_prompts_are_refused(manife
 
 
 def test_texts_of_another_model_are_refused(tmp_path: Path) -> None:
-    write_texts(TEXTS, tmp_path / "texts.parquet", {"name": "m", "steps": "rgb"})
+    file, prompts = tmp_path / "texts.parquet", {"glaucoma": Prompts(("normal",), ("glaucoma",))}
+    write_texts(TEXTS, file, {"name": "m", "steps": "rgb"}, {"scale": 2.0})
 
-    assert read_texts(tmp_path / "texts.parquet", {"name": "m", "steps": "rgb"}).equals(TEXTS)
+    table, published = read_texts(file, {"name": "m", "steps": "rgb"}, prompts)
+    assert table.equals(TEXTS)
+    assert published == {"scale": 2.0}
     with pytest.raises(fmfair.FmfairError, match="another model than the images': 'steps' differ"):
-        read_texts(tmp_path / "texts.parquet", {"name": "m", "steps": "grey"})
+        read_texts(file, {"name": "m", "steps": "grey"}, prompts)
+    with pytest.raises(fmfair.FmfairError, match="other prompts than the manifest"):
+        read_texts(file, {"name": "m", "steps": "rgb"}, {"glaucoma": Prompts(("healthy",), ("glaucoma",))})
     with pytest.raises(fmfair.FmfairError, match="no texts at"):
-        read_texts(tmp_path / "none.parquet", {})
+        read_texts(tmp_path / "none.parquet", {}, prompts)
 
 
 def test_written_predictions_are_what_evaluate_reads(manifest: Manifest, tmp_path: Path) -> None:
