@@ -84,7 +84,7 @@ class Manifest:
         said = {
             "schema_version": SCHEMA_VERSION,
             "fmfair_version": installed_version(),
-            "root": str(self.root),
+            "root": str(self.root.absolute()),
             "labels": self.labels,
             "attributes": self.attributes,
             "about": self.about.as_json(),
@@ -126,11 +126,14 @@ def read_manifest(
     else:
         if roles is not None:
             raise FmfairError(f"{path} is a manifest that fmfair wrote; its columns have their roles, leave out roles=")
-        base = Path(root if root is not None else said["root"]).expanduser()
-        about = About.of_json(said["about"])
-        with place.open("rb") as file:
-            table = pl.read_parquet(file)
-        labels, attributes = tuple(said["labels"]), tuple(said["attributes"])
+        try:
+            base = Path(root if root is not None else said["root"]).expanduser()
+            about = About.of_json(said["about"])
+            labels, attributes = tuple(said["labels"]), tuple(said["attributes"])
+            with place.open("rb") as file:
+                table = pl.read_parquet(file)
+        except (KeyError, TypeError, AttributeError, OSError, pl.exceptions.PolarsError) as error:
+            raise FmfairError(f"cannot read the manifest {path}: {error}") from error
     manifest = Manifest(table, labels, attributes, base, _prompted(about, prompts, labels))
     if check_files:
         manifest.check_files()

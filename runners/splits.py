@@ -189,6 +189,7 @@ def _shared_out(
 ) -> list[int]:
     """The split of each patient: one after the other goes where the most is missing of what the patient has.
 
+    Where that is the same in two splits, the one that lacks more rows of any kind is taken.
     Patients with rows of rare combinations, and those with many rows, choose first, since they fit in few places.
     """
     totals: dict[int, float] = {}
@@ -196,15 +197,17 @@ def _shared_out(
         for cell, count in cells:
             totals[cell] = totals.get(cell, 0.0) + count
     lacking = {cell: [share * total for share in shares] for cell, total in totals.items()}
+    overall = [share * sum(totals.values()) for share in shares]
     chosen = [0] * len(members)
     empty = set(range(len(shares)))
     first = sorted(order, key=lambda p: (min(totals[c] for c, _ in members[p]), -sum(n for _, n in members[p])))
     for left, patient in zip(range(len(first), 0, -1), first, strict=True):
         candidates = sorted(empty) if left <= len(empty) else range(len(shares))
-        need = [sum(lacking[c][s] * n for c, n in members[patient]) for s in range(len(shares))]
-        best = max(candidates, key=lambda s: (need[s], -s))
+        need = [round(sum(lacking[c][s] * n for c, n in members[patient]), 9) for s in range(len(shares))]
+        best = max(candidates, key=lambda s: (need[s], overall[s], -s))
         for cell, count in members[patient]:
             lacking[cell][best] -= count
+            overall[best] -= count
         chosen[patient] = best
         empty.discard(best)
     return chosen

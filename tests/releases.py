@@ -212,7 +212,7 @@ def adni(root: Path) -> None:
     rows = []
     for n in range(24):
         group = ("CN", "AD", "MCI")[n % 3]
-        age = 55 if n == 1 else 60 if n == 3 else 66 + n
+        age = 55 if n == 7 else 60 if n == 3 else 66 + n
         for scan in range(2 if n % 4 == 0 else 1):
             name, subject = f"I{45_000 + 10 * n + scan}", f"{n:03}_S_{1000 + n}"
             what = "MPR; GradWarp; B1 Correction; N3; Scaled" + "_2" * scan

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from fmfair.errors import FmfairError, Problems, plural
+from fmfair.errors import FmfairError, Problems, check_choice, plural
 from fmfair.notes import Notes
 from fmfair.runners.datasets.recipe import Table
 from fmfair.runners.datasets.rules import cleaned
@@ -82,7 +82,8 @@ def _one_each(right: pl.DataFrame, keys: Sequence[str], table: Table, name: str,
     twice = distinct.filter(pl.struct(keys).is_duplicated()).select(keys).n_unique()
     if not twice:
         return distinct
-    if table.several != "common":
+    check_choice("several", table.several, ("refuse", "common"))
+    if table.several == "refuse":
         raise FmfairError(f"{name} has several rows for {plural(twice, 'value')} of {', '.join(table.on)}")
     of = f"{plural(twice, 'value')} of {', '.join(table.on)}"
     notes.say(f"{name} says different things of {of}: the most common counts")

@@ -172,7 +172,7 @@ def _say_lost_groups(table: pl.DataFrame, attributes: Sequence[str], notes: Note
     for name in attributes:
         if table[name].dtype.is_numeric() and name != "age":
             continue
-        lost = set(groups_of(table[name])) - set(groups_of(test[name])) - {MISSING}
+        lost = {*groups_of(table[name]).unique()} - {*groups_of(test[name]).unique()} - {MISSING}
         if lost:
             notes.warn(
                 f"attribute {name!r}: no image of {listing(sorted(lost))} is in the test; balance= shares it out"

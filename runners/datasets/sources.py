@@ -31,7 +31,8 @@ def read_table(path: Path, headings: int = 1) -> pl.DataFrame:
     try:
         if path.suffix.lower() in (".xlsx", ".xls"):
             return _sheet(path, headings)
-        return pl.read_csv(path, infer_schema=False, separator="\t" if path.suffix in (".tab", ".tsv") else ",")
+        with path.open("rb") as file:  # an open file, so that no part of the path is read as a pattern
+            return pl.read_csv(file, infer_schema=False, separator="\t" if path.suffix in (".tab", ".tsv") else ",")
     except ModuleNotFoundError as error:
         raise FmfairError('Excel files need the package fastexcel: pip install "fmfair[tables]"') from error
     except (OSError, pl.exceptions.PolarsError, ValueError) as error:
@@ -40,7 +41,13 @@ def read_table(path: Path, headings: int = 1) -> pl.DataFrame:
 
 def _sheet(path: Path, headings: int) -> pl.DataFrame:
     """The first sheet, whose columns bear the lowest filled cell of the rows with headings."""
-    cells = pl.read_excel(path, has_header=False, infer_schema_length=0, drop_empty_rows=False, drop_empty_cols=False)
+    import fastexcel
+
+    whole = {"drop_empty_rows": False, "drop_empty_cols": False}
+    try:
+        cells = pl.read_excel(path.read_bytes(), has_header=False, infer_schema_length=0, **whole)
+    except fastexcel.FastExcelError as error:
+        raise ValueError(f"it is no Excel file ({type(error).__name__})") from error
     cells = cells.cast(pl.String)
     names = []
     for position, column in enumerate(cells.head(headings).get_columns()):
