@@ -68,10 +68,8 @@ def in_roles(path: Path, roles: Roles, notes: Notes) -> Found:
     single = {role: _single(role, getattr(roles, role), table.columns) for role in NAMES}
     labels = _several("labels", roles.labels, table.columns, ROLE_NAMES["y_true"])
     found = (*(name for name in single.values() if name is not None), *labels)
-    usual = tuple(name for name in ROLE_NAMES["attributes"])
-    attributes = tuple(
-        name for name in _several("attributes", roles.attributes, table.columns, usual) if name not in found
-    )
+    free = [name for name in table.columns if name not in found]
+    attributes = tuple(_several("attributes", roles.attributes, free, ROLE_NAMES["attributes"]))
     problems = Problems()
     if single["path"] is None:
         problems.add(

@@ -30,11 +30,14 @@ def _cell(value: object) -> str:
     return f'"{text}"' if "," in text else text
 
 
-def sheet(path: Path, rows: Rows) -> None:
-    """An Excel file with one sheet."""
+def sheet(path: Path, rows: Rows, name: str = "") -> None:
+    """An Excel file; where its sheet has a name, it is the second one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with xlsxwriter.Workbook(path) as book:
         page = book.add_worksheet()
+        if name:
+            page.write(0, 0, "see the other sheet")
+            page = book.add_worksheet(name)
         for i, row in enumerate(rows):
             for j, value in enumerate(row):
                 if value is not None:
@@ -79,6 +82,7 @@ def chexpert(root: Path) -> None:
             ("patient00004", "Female", 41, "White", "Unknown"),
             ("patient00005", "Unknown", 0, "Patient Refused", None),
         ],
+        "CheXpert Demo 11-13",
     )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -270,6 +273,24 @@ def test_a_parquet_table_of_the_users_is_no_manifest_of_ours_but_can_be_read(tmp
     read = read_manifest(tmp_path / "t.parquet", roles=Roles(labels=["glaucoma"]))
 
     assert read.table.equals(manifest().table)
+
+
+def test_an_attribute_that_is_named_is_taken_whatever_else_it_is(tmp_path: Path) -> None:
+    path = user_table(tmp_path, "path,site,label\na,north,1\nb,south,0\n")
+
+    read = read_manifest(path, roles=Roles(patient_id="site", attributes=["site"]))
+
+    assert read.table.row(0) == ("a", "north", "a", "test", 1, "north")
+
+
+def test_manifests_load_no_heavy_package() -> None:
+    heavy = ["torch", "transformers", "PIL", "sklearn", "pandas", "duckdb", "fastexcel"]
+    code = f"import sys, fmfair.runners.datasets; print([name for name in {heavy!r} if name in sys.modules])"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+
+    assert done.stdout.strip() == "[]"
 
 
 def test_no_such_file_is_an_error(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def stacked(root: Path, tables: Sequence[Table]) -> pl.DataFrame:
         with problems.collecting():
             path = find_table(root, table)
             if path is not None:
-                part = read_table(path, table.headings).fill_null("")
+                part = read_table(path, table.sheet, table.headings).fill_null("")
                 parts.append(part.with_columns(pl.lit(value).alias(name) for name, value in table.values.items()))
     problems.raise_if_any()
     return pl.concat(parts, how="diagonal")
@@ -52,7 +52,7 @@ def joined(root: Path, frame: pl.DataFrame, table: Table, notes: Notes) -> pl.Da
     path = find_table(root, table)
     if path is None:
         return None
-    right = read_table(path, table.headings)
+    right = read_table(path, table.sheet, table.headings)
     needed = dict.fromkeys((*table.on, *table.columns), path.name)
     wrong = check_columns(right, needed) + check_columns(frame, dict.fromkeys(table.on.values(), "the images"))
     if wrong:

@@ -27,7 +27,8 @@ class Table:
 
     Attributes:
         file: Its path from the root, or several that it may have; the first that exists is read.
-        headings: How many rows of an Excel sheet name the columns; the lowest cell that is filled counts.
+        sheet: The sheet of an Excel file; where there is none of that name, the first.
+        headings: How many of its rows name the columns; the lowest cell that is filled counts.
         values: Columns to add that have the same value in every row.
         on: In a table that is joined: its column, by the column of the images that it equals.
         columns: In a table that is joined: the columns to take.
@@ -39,6 +40,7 @@ class Table:
     """
 
     file: tuple[str, ...]
+    sheet: str = ""
     headings: int = 1
     values: Words = field(default_factory=dict)
     on: Words = field(default_factory=dict)

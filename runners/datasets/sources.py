@@ -26,11 +26,11 @@ def find_table(root: Path, table: Table) -> Path | None:
     raise FmfairError(f"no {table.file[0]}{others} in {root}{f': {table.why}' if table.why else ''}")
 
 
-def read_table(path: Path, headings: int = 1) -> pl.DataFrame:
-    """A CSV file, plain or compressed, or the first sheet of an Excel file; every cell is text."""
+def read_table(path: Path, sheet: str = "", headings: int = 1) -> pl.DataFrame:
+    """A CSV file, plain or compressed, or the named sheet, else the first, of an Excel file; every cell is text."""
     try:
         if path.suffix.lower() in (".xlsx", ".xls"):
-            return _sheet(path, headings)
+            return _sheet(path, sheet, headings)
         with path.open("rb") as file:  # an open file, so that no part of the path is read as a pattern
             return pl.read_csv(file, infer_schema=False, separator="\t" if path.suffix in (".tab", ".tsv") else ",")
     except ModuleNotFoundError as error:
@@ -39,13 +39,21 @@ def read_table(path: Path, headings: int = 1) -> pl.DataFrame:
         raise FmfairError(f"cannot read {path}: {str(error).splitlines()[0]}") from error
 
 
-def _sheet(path: Path, headings: int) -> pl.DataFrame:
-    """The first sheet, whose columns bear the lowest filled cell of the rows with headings."""
+def _sheet(path: Path, sheet: str, headings: int) -> pl.DataFrame:
+    """A sheet, whose columns bear the lowest filled cell of the rows with headings."""
     import fastexcel
 
-    whole = {"drop_empty_rows": False, "drop_empty_cols": False}
     try:
-        cells = pl.read_excel(path.read_bytes(), has_header=False, infer_schema_length=0, **whole)
+        data = path.read_bytes()
+        names = fastexcel.read_excel(data).sheet_names
+        cells = pl.read_excel(
+            data,
+            sheet_name=sheet if sheet in names else names[0],
+            has_header=False,
+            infer_schema_length=0,
+            drop_empty_rows=False,
+            drop_empty_cols=False,
+        )
     except fastexcel.FastExcelError as error:
         raise ValueError(f"it is no Excel file ({type(error).__name__})") from error
     cells = cells.cast(pl.String)
