@@ -22,7 +22,7 @@ def ramp() -> Pixels:
 def checkerboard() -> Pixels:
     """Grey squares of 7 pixels, wider than high."""
     rows, columns = np.mgrid[0:520, 0:603]
-    return (((rows // 7 + columns // 7) % 2) * 200 + 30).astype(np.uint8)
+    return np.asarray(((rows // 7 + columns // 7) % 2) * 200 + 30, dtype=np.uint8)
 
 
 def small() -> Pixels:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import shutil
 import struct
 import threading
 import warnings
@@ -94,7 +93,10 @@ def test_colours_of_8_bits_are_as_they_were_stored(tmp_path: Path, name: str) ->
     picture = one(path)
 
     assert picture.pixels.tolist() == ramp().tolist()
-    assert (picture.pixels.dtype, picture.inverted, picture.window, picture.slice) == (np.uint8, False, None, None)
+    assert picture.pixels.dtype == np.uint8
+    assert not picture.inverted
+    assert picture.window is None
+    assert picture.slice is None
 
 
 def test_a_radiograph_is_grey_as_png_and_nearly_the_same_as_jpeg(tmp_path: Path) -> None:
@@ -308,15 +310,6 @@ def test_a_large_image_that_pillow_warns_of_is_read_without_a_warning(monkeypatc
         with pytest.warns(UserWarning, match="after"):
             warnings.warn("after", stacklevel=1)
     assert not seen
-
-
-@pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may read every file")
-def test_a_file_that_may_not_be_read_says_so(tmp_path: Path) -> None:
-    path = Path(shutil.copy(RADIOGRAPH, tmp_path / "a.png"))
-    path.chmod(0)
-
-    with pytest.raises(ImageError, match="may not be read"):
-        read(path)
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def squash(size: int, interpolation: Any, statistics: tuple[list[float], list[fl
 
 
 def open_clip(size: int, mode: str, statistics: tuple[list[float], list[float]]) -> Oracle:
-    made: Any = image_transform(size, False, *statistics, resize_mode=mode, interpolation="bicubic")  # type: ignore[arg-type]
+    made: Any = image_transform(size, False, *statistics, resize_mode=mode, interpolation="bicubic")
     return lambda image: torch.as_tensor(made(image))
 
 
@@ -68,7 +68,7 @@ def medclip(image: Any) -> Any:
     grey = image.convert("L")
     side = max(224, *grey.size)
     square = Image.new("L", (side, side))
-    square.paste(grey, tuple(int((side - n) / 2) for n in grey.size))
+    square.paste(grey, (int((side - grey.size[0]) / 2), int((side - grey.size[1]) / 2)))
     values = np.asarray(square.resize((224, 224), Image.Resampling.BICUBIC), dtype=np.float32) / 255
     return torch.from_numpy(np.repeat(((values - 0.5862785803043838) / 0.27950088968644304)[None], 3, axis=0))
 

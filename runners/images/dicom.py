@@ -86,6 +86,7 @@ def _picture(data: Any, frame: int, stored: Array, reading: Reading) -> Picture:
     window = reading.window
     if window is None:
         values, window = _with_window(values, _holder(data, frame, "FrameVOILUTSequence"))
+        window = _without_padding(data, stored, values) if window is None else window
     return Picture.of(values, inverted=photometric == "MONOCHROME1", window=window)
 
 
@@ -140,6 +141,16 @@ def _with_window(values: Array, holder: Any) -> tuple[Array, Window | None]:
     if function == "LINEAR_EXACT":
         return values, (centre - width / 2, centre + width / 2)
     return values, (centre - 0.5 - (width - 1) / 2, centre - 0.5 + (width - 1) / 2)
+
+
+def _without_padding(data: Any, stored: Array, values: Array) -> Window | None:
+    """From the lowest to the highest value of the picture itself, where a value is set aside for what is around it."""
+    padding = _number(data, "PixelPaddingValue")
+    if padding is None:
+        return None
+    low, high = sorted((padding, _number(data, "PixelPaddingRangeLimit", padding)))
+    inside = values[(stored < low) | (stored > high)]
+    return (float(inside.min()), float(inside.max())) if inside.size else None
 
 
 def _number(holder: Any, name: str, other: float | None = None) -> Any:
