@@ -120,16 +120,18 @@ def _open_clip(entry: Entry, folder: Path) -> tuple[Entry, Path]:
     kwargs = {**entry.loader.kwargs, "model": small}
     if "text_config" in kwargs:
         kwargs["text_config"] = {**kwargs["text_config"], **SMALL_BERT}
-        kwargs["model"]["vision_cfg"] = _open_clip_timm("vit_tiny_patch16_224", "")
+        kwargs["model"]["vision_cfg"] = _open_clip_timm("test_vit", "")
     width = 16
     if "SigLIP" in entry.loader.arch:
-        width = kwargs["model"]["embed_dim"] = 192
-        kwargs["model"]["vision_cfg"] = _open_clip_timm("vit_tiny_patch16_224", "map")
+        width = kwargs["model"]["embed_dim"] = 64
+        kwargs["model"]["vision_cfg"] = _open_clip_timm("test_vit", "map")
         kwargs["model"]["text_cfg"] |= {"vocab_size": 64, "context_length": 64}
     tiny = _sized(entry, dim=width, shared=width, kwargs=kwargs)
-    tiny = replace(tiny, feature=replace(tiny.feature, alternatives=dict.fromkeys(entry.feature.alternatives, 192)))
+    tiny = replace(tiny, feature=replace(tiny.feature, alternatives=dict.fromkeys(entry.feature.alternatives, 64)))
     model = randomised(built(tiny, Checkpoint(folder / "none", folder)))
     model.logit_scale.data.fill_(4.0)
+    if "timm_model_name" in kwargs["model"]["vision_cfg"]:
+        tiny = replace(tiny, image=replace(tiny.image, size=160))
     path = folder / _file(entry, "open_clip_pytorch_model.bin").replace("*", "best")
     _save(layout(tiny, model.state_dict(), epoch=3), path)
     write_tokenizer(entry, folder)
@@ -137,7 +139,7 @@ def _open_clip(entry: Entry, folder: Path) -> tuple[Entry, Path]:
 
 
 def _open_clip_timm(name: str, pool: str) -> dict[str, Any]:
-    return {"timm_model_name": name, "timm_pool": pool, "timm_proj": "linear" if not pool else "none", "image_size": 224}
+    return {"timm_model_name": name, "timm_pool": pool, "timm_proj": "linear" if not pool else "none", "image_size": 160}
 
 
 SMALL_BERT: Mapping[str, Any] = {

@@ -22,6 +22,8 @@ SWIN: Mapping[str, Any] = {
     "num_heads": [2, 2],
     "window_size": 7,
 }
+# Of a ResNet-50, whose outer widths stay as they are.
+RESNET: Mapping[str, Any] = {"width_per_group": 8}
 TEXT: Mapping[str, Any] = {"vocab_size": 64, "width": 64, "heads": 2, "layers": 2}
 DAVIT: Mapping[str, Any] = {"embed_dims": (16, 16, 32, 32), "depths": (1, 1, 1, 1), "num_heads": (2, 2, 2, 2)}
 
@@ -116,7 +118,7 @@ def biovil(entry: Entry, folder: Path) -> tuple[Entry, Path]:
     nn, temporal = torch.nn, "block_mean" in entry.feature.alternatives
     joined = 32 if temporal else 2048
     image = parts(
-        encoder__encoder=torchvision.models.resnet50(),
+        encoder__encoder=torchvision.models.resnet50(**RESNET),
         projector__model=nn.Sequential(
             nn.Conv2d(joined, 24, 1, bias=False), nn.BatchNorm2d(24), nn.ReLU(), nn.Conv2d(24, 24, 1)
         ),
@@ -136,7 +138,7 @@ def biovil(entry: Entry, folder: Path) -> tuple[Entry, Path]:
     text["bert.embeddings.position_ids"] = torch.arange(300)[None]
     torch.save(text, folder / "pytorch_model.bin")
     tiny.write_tokenizer(entry, folder)
-    return sized(entry, 32 if temporal else 2048, 24, bert=small_bert()), folder
+    return sized(entry, 32 if temporal else 2048, 24, bert=small_bert(), resnet=RESNET), folder
 
 
 def small_bert() -> dict[str, Any]:
@@ -155,7 +157,7 @@ def medclip(entry: Entry, folder: Path) -> tuple[Entry, Path]:
     beside = folder / "Bio_ClinicalBERT"
     beside.mkdir()
     tiny.write_tokenizer(entry, beside)
-    return sized(entry, 32 if swin else 2048, 16, swin=SWIN, bert=small_bert()), folder
+    return sized(entry, 32 if swin else 2048, 16, swin=SWIN, bert=small_bert(), resnet=RESNET), folder
 
 
 def cxr_clip(entry: Entry, folder: Path) -> tuple[Entry, Path]:
@@ -170,7 +172,7 @@ def cxr_clip(entry: Entry, folder: Path) -> tuple[Entry, Path]:
     state = _older(state) | {"logit_scale": torch.tensor(3.0)}
     torch.save({"model": state, "config": {"model": {"name": "x"}}, "epoch": 3}, folder / entry.source.files[0])
     tiny.write_tokenizer(entry, folder)
-    return sized(entry, 32 if swin else 2048, 16, swin=SWIN, bert=small_bert()), folder
+    return sized(entry, 32 if swin else 2048, 16, swin=SWIN, bert=small_bert(), resnet=RESNET), folder
 
 
 def _swin() -> Any:
@@ -182,7 +184,7 @@ def _swin() -> Any:
 def _resnet(last: Any) -> Any:
     import torchvision
 
-    net = torchvision.models.resnet50()
+    net = torchvision.models.resnet50(**RESNET)
     net.fc = last
     return net
 
@@ -194,7 +196,7 @@ def _older(state: State) -> State:
         (r"\.attention\.o_proj\.", ".attention.output.dense."),
         (r"\.mlp\.fc1\.", ".intermediate.dense."),
         (r"\.mlp\.fc2\.", ".output.dense."),
-        (r"\.attention\.relative_position", ".attention.self.relative_position"),
+        (r"\.relative_position_bias\.relative", ".self.relative"),
     )
     found: State = {}
     for key, value in state.items():

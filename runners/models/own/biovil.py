@@ -54,7 +54,7 @@ def _text_state(entry: Entry, checkpoint: Checkpoint) -> tuple[State, LoadReport
 def _image_tower(entry: Entry, parts: Assembly, report: LoadReport) -> Callable[[Any], tuple[Any, Any]]:
     if entry.feature.take not in ("spatial_mean", "projected", "block_mean"):
         raise no_such_feature(entry, ("spatial_mean", "projected", "block_mean"))
-    net = parts.add("resnet", torchvision.models.resnet50(), "encoder.encoder.")
+    net = parts.add("resnet", torchvision.models.resnet50(**entry.loader.kwargs.get("resnet", {})), "encoder.encoder.")
     trunk = torch.nn.Sequential(*list(net.children())[:-2])
     narrow, absent = None, None
     if (weight := parts.rest.get("encoder.backbone_to_vit.weight")) is not None:

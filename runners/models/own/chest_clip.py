@@ -91,7 +91,7 @@ def load(entry: Entry, checkpoint: Checkpoint) -> Tower:
     swin = entry.loader.arch == "swin"
     head_at = layout.swin_head if swin else layout.resnet_head
     head = parts.add("image_head", linear(parts.rest, head_at), head_at)
-    pooled = _swin(entry, parts, layout) if swin else _resnet(parts, layout)
+    pooled = _swin(entry, parts, layout) if swin else _resnet(entry, parts, layout)
     text_head = linear(parts.rest, layout.text_head)
     bert = parts.add_bert("bert", layout.bert)
     parts.add("text_head", text_head, layout.text_head)
@@ -122,7 +122,7 @@ def _swin(entry: Entry, parts: Assembly, layout: Layout) -> Callable[[Any], Any]
     return pooled
 
 
-def _resnet(parts: Assembly, layout: Layout) -> Callable[[Any], Any]:
-    net = torchvision.models.resnet50()
+def _resnet(entry: Entry, parts: Assembly, layout: Layout) -> Callable[[Any], Any]:
+    net = torchvision.models.resnet50(**entry.loader.kwargs.get("resnet", {}))
     net.fc = torch.nn.Identity()
     return parts.add("resnet", net, layout.resnet)  # type: ignore[no-any-return]
