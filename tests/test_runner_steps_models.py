@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -192,6 +192,15 @@ MODELS: dict[str, tuple[str, Oracle]] = {
         short(224, 224, BICUBIC, ([0.5056] * 3, [0.252] * 3)),
     ),
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Sharing out such small pictures over threads takes longer than the pictures."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 def fed(steps: str, pixels: Pixels) -> Any:

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from fmfair.errors import FmfairError, Problems, near
 from fmfair.runners.images.picture import MOST_PIXELS, ImageError, needs
 from fmfair.runners.images.words import as_whole
@@ -80,17 +82,18 @@ class Resize:
         return [str(self.size), self.mode, self.interpolation, *named, *([] if self.antialias else ["noaa"])]
 
     def __call__(self, image: Any) -> Any:
-        """The image or tensor in its new size."""
+        """The image or its values in their new size."""
         if self.backend == "pil":
             resampling = needs("PIL.Image").Resampling[self.interpolation.upper()]
             width, height = image.size
             new_height, new_width = self.sides(height, width)
             return image.resize((new_width, new_height), resampling)
-        tensor = as_tensor(image)
+        values = as_values(image)
         smoothed = self.antialias and self.interpolation != "nearest"
         interpolate = needs("torch.nn.functional").interpolate
         aligned = {} if self.interpolation == "nearest" else {"align_corners": False, "antialias": smoothed}
-        return interpolate(tensor[None], size=self.sides(*tensor.shape[1:]), mode=self.interpolation, **aligned)[0]
+        tensor = needs("torch").from_numpy(np.ascontiguousarray(values))[None]
+        return interpolate(tensor, size=self.sides(*values.shape[1:]), mode=self.interpolation, **aligned)[0].numpy()
 
     def sides(self, height: int, width: int) -> tuple[int, int]:
         """Height and width after it. Fractions are cut off, as the libraries do, and no side becomes 0.
@@ -142,7 +145,7 @@ class Crop:
         return [str(self.size), *([] if self.middle == "even" else [self.middle])]
 
     def __call__(self, image: Any) -> Any:
-        """The middle of an image or tensor that is at least as large."""
+        """The middle of an image or of values that are at least as large."""
         if hasattr(image, "crop"):
             left, top = (self._offset(side) for side in image.size)
             return image.crop((left, top, left + self.size, top + self.size))
@@ -196,13 +199,12 @@ class PadSquare:
         return square
 
 
-def as_tensor(image: Any) -> Any:
-    """An image as a tensor (channels, height, width) of float32 with the same values; a tensor as it is."""
-    if not hasattr(image, "getbands"):
+def as_values(image: Any) -> Any:
+    """An image as float32 values (channels, height, width) from 0 to 255; values as they are."""
+    if isinstance(image, np.ndarray):
         return image
-    torch, numpy = needs("torch"), needs("numpy")
-    pixels = torch.from_numpy(numpy.array(image)).reshape(image.height, image.width, len(image.getbands()))
-    return pixels.permute(2, 0, 1).to(torch.float32).contiguous()
+    values = np.asarray(image, dtype=np.float32)
+    return values[None] if values.ndim == 2 else np.ascontiguousarray(values.transpose(2, 0, 1))
 
 
 def bounded(height: int, width: int) -> tuple[int, int]:

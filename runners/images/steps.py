@@ -25,9 +25,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from fmfair.errors import FmfairError, Problems, near
 from fmfair.runners.images.order import State
-from fmfair.runners.images.picture import Picture
+from fmfair.runners.images.picture import Picture, needs
 from fmfair.runners.images.resizing import Crop, PadSquare, Resize
 from fmfair.runners.images.statistics import fairmedfm_steps
 from fmfair.runners.images.values import Colours, MultipleOf, Normalise, Repeat3, Round8, Scale
@@ -127,7 +129,8 @@ class Transform:
         value: Any = picture
         for _, step in self.steps:
             value = step(value)
-        return value
+        # Only now a tensor: torch would share out every small step over threads, beside those that read the images.
+        return needs("torch").from_numpy(np.ascontiguousarray(value))
 
 
 def fairmedfm(dataset: str) -> Transform:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from fmfair.errors import FmfairError, near
 from fmfair.runners.images.picture import Picture, needs
-from fmfair.runners.images.resizing import as_tensor
+from fmfair.runners.images.resizing import as_values
 from fmfair.runners.images.statistics import NAMED
 from fmfair.runners.images.windowing import Window8
 from fmfair.runners.images.words import as_number, as_text, as_whole
@@ -33,7 +35,7 @@ class Colours:
 
 @dataclass(frozen=True)
 class Round8:
-    """The step `round8`: what a resized tensor holds becomes grey levels from 0 to 255 again.
+    """The step `round8`: what was resized as a tensor becomes grey levels from 0 to 255 again.
 
     Attributes:
         nearest: To the nearest; otherwise fractions are cut off, as a cast to 8 bits does and MedSigLIP's evaluation.
@@ -56,9 +58,9 @@ class Round8:
         """The words of the step, which `of` reads back."""
         return ["nearest"] if self.nearest else []
 
-    def __call__(self, tensor: Any) -> Any:
-        """The tensor with whole values."""
-        return (tensor.round() if self.nearest else tensor.trunc()).clamp(0, 255)
+    def __call__(self, values: Any) -> Any:
+        """Whole values."""
+        return (np.rint(values) if self.nearest else np.trunc(values)).clip(0, 255)
 
 
 @dataclass(frozen=True)
@@ -87,9 +89,9 @@ class Scale:
         return [] if self.divided else ["none"]
 
     def __call__(self, image: Any) -> Any:
-        """A tensor."""
-        tensor = as_tensor(image)
-        return tensor / 255 if self.divided else tensor
+        """Values (channels, height, width)."""
+        values = as_values(image)
+        return values / np.float32(255) if self.divided else values
 
 
 @dataclass(frozen=True)
@@ -131,19 +133,19 @@ class Normalise:
         named = next((name for name, statistics in NAMED.items() if statistics == (self.mean, self.std)), None)
         return [named] if named else [",".join(as_text(x) for x in some) for some in (self.mean, self.std)]
 
-    def __call__(self, tensor: Any) -> Any:
-        """The tensor, normalised."""
-        mean, std = (needs("torch").tensor(some).reshape(-1, 1, 1) for some in (self.mean, self.std))
-        return (tensor - mean) / std
+    def __call__(self, values: Any) -> Any:
+        """The values, normalised."""
+        mean, std = (np.array(some, dtype=np.float32).reshape(-1, 1, 1) for some in (self.mean, self.std))
+        return (values - mean) / std
 
 
 @dataclass(frozen=True)
 class Repeat3:
     """The step `repeat3`: the one channel three times."""
 
-    def __call__(self, tensor: Any) -> Any:
-        """The tensor with three channels."""
-        return tensor.expand(3, -1, -1).contiguous()
+    def __call__(self, values: Any) -> Any:
+        """Values of three channels."""
+        return np.repeat(values, 3, axis=0)
 
 
 @dataclass(frozen=True)
@@ -169,6 +171,6 @@ class MultipleOf:
         """The words of the step, which `of` reads back."""
         return [str(self.size)]
 
-    def __call__(self, tensor: Any) -> Any:
+    def __call__(self, values: Any) -> Any:
         """The same."""
-        return tensor
+        return values
