@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 TORCH := torch==2.13.0
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test java r browser lint bench constraints clean
+.PHONY: help venv demo test java r browser screenshots lint bench constraints clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,7 +19,7 @@ venv: $(VENV)/dev.stamp ## set up .venv with fmfair and everything that tests an
 demo: $(VENV)/core.stamp ## evaluate real chest X-ray labels and a prostate cancer score by group, as text, Parquet and HTML
 	$(BIN)/python examples/demo.py
 
-test: $(VENV)/dev.stamp java r browser ## run all tests and the examples in the docstrings
+test: $(VENV)/dev.stamp java r browser ## run all tests and the examples in the docstrings; ARGS=--hypothesis-profile=thorough tries ten times as many random tables
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 java: ## install a Java for the tests on Spark, where there is none and Debian's packages may be installed
@@ -33,10 +33,13 @@ r: ## install R and pROC for the tests beside them, where there are none and Deb
 	  || echo "no R with pROC: the tests in tests/test_proc.py are left out; install both to run them"
 
 browser: ## install Chromium for the tests of the HTML report, where there is none and Debian's packages may be installed
-	@command -v chromium chromium-browser google-chrome >/dev/null || { [ "$$(id -u)" = 0 ] \
+	@{ command -v chromium chromium-browser google-chrome && command -v pdftotext; } >/dev/null || { [ "$$(id -u)" = 0 ] \
 	  && command -v apt-get >/dev/null && apt-get update -q \
-	  && apt-get install -q -y --no-install-recommends chromium fonts-dejavu-core; } \
-	  || echo "no Chromium: the tests in tests/test_page_browser.py are left out; install it to run them"
+	  && apt-get install -q -y --no-install-recommends chromium fonts-dejavu-core poppler-utils; } \
+	  || echo "no Chromium and Poppler: the tests in tests/test_page_browser.py are left out; install both to run them"
+
+screenshots: $(VENV)/dev.stamp browser ## photograph the demo's report anew for the README
+	$(BIN)/python examples/screenshots.py
 
 lint: $(VENV)/dev.stamp ## check style, format, types, the direction of imports, and SQL
 	$(BIN)/ruff check .

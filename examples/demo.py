@@ -8,23 +8,9 @@ import polars as pl
 
 import fmfair
 
-DATA = Path(__file__).parent / "data"
+HERE = Path(__file__).parent
+DATA = HERE / "data"
 RESULTS = Path("results")
-# What no table of predictions tells.
-PLANS = {
-    "chest_xrays": {
-        "title": "Chest X-rays: text-mined labels by sex, age and view",
-        "intended_use": "Labels for research, mined from radiology reports; not for care",
-        "population": "Patients of the NIH Clinical Center with frontal chest X-rays",
-        "reference_standard": "Labels by radiologists who read the images again",
-        "thresholds": "None: the labels are decisions",
-    },
-    "prostate_cancer": {
-        "title": "Prostate cancer: PSA before the operation for recurrence",
-        "intended_use": "An example of a score; not for care",
-        "reference_standard": "Recurrence of the cancer after the operation",
-    },
-}
 
 
 def chest_xrays() -> fmfair.Report:
@@ -70,7 +56,7 @@ def show(title: str, sentences: list[str], report: fmfair.Report, name: str) -> 
     """Print who is worse served, then the report, and write its frames and its document."""
     print("\n".join(["", title, "=" * len(title), *sentences, "", str(report), ""]))
     report.write_parquet(RESULTS / name)
-    report.write_html(RESULTS / f"{name}.html", plan=PLANS[name])
+    report.write_html(RESULTS / f"{name}.html", plan=HERE / f"{name}.toml")
     print(f"written: {RESULTS / name}/*.parquet, and for a browser {RESULTS / name}.html")
 
 

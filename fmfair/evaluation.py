@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,10 +15,11 @@ from fmfair.assemble import Backend, build_frames
 from fmfair.curves import score_curves
 from fmfair.errors import FmfairError
 from fmfair.groupings import Grouping
+from fmfair.inputs import hashed
 from fmfair.join import join_metadata
 from fmfair.longtable import widen
 from fmfair.measures import Engine, long_table
-from fmfair.metadata import describe, disclosed, tested
+from fmfair.metadata import describe, disclosed, rows_read, tested
 from fmfair.notes import Notes
 from fmfair.options import OVERALL, Bins, Bootstrap, Intersections, Options, Threshold
 from fmfair.patients import note_patients, sizes_of, unused_patients
@@ -201,12 +203,15 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
         margins=margins,
         engine=engine,
     )
-    if wants_database(question, place):
-        from fmfair.in_database import evaluate_in, open_database
+    with hashed(frame=frame, metadata=metadata) as files:
+        if wants_database(question, place):
+            from fmfair.in_database import evaluate_in, open_database
 
-        with open_database(place) as database:
-            return evaluate_in(database, question)
-    return _in_polars(question)
+            with open_database(place) as database:
+                report = evaluate_in(database, question)
+        else:
+            report = _in_polars(question)
+        return replace(report, metadata=report.metadata | files.facts())
 
 
 def _in_polars(question: Question) -> Report:
@@ -220,7 +225,8 @@ def _in_polars(question: Question) -> Report:
     samples = classification_samples(wide, source, found, question.options, notes)
     for patient in patients:
         note_patients(patient, sizes_of(table, columns, patient), notes)
-    return report_of(samples, found, question.options, notes)
+    report = report_of(samples, found, question.options, notes)
+    return replace(report, metadata=report.metadata | rows_read(columns, question.options, table.height))
 
 
 def read_source(frame: Any, metadata: Any, on: str | tuple[str, str] | None, notes: Notes) -> pl.LazyFrame:

@@ -21,7 +21,7 @@ from fmfair.database.row_counts import RowsInDatabase
 from fmfair.database.samples import stored_samples
 from fmfair.database.source import load, open_source
 from fmfair.groupings import Grouping
-from fmfair.metadata import describe, disclosed, tested
+from fmfair.metadata import describe, disclosed, rows_read, tested
 from fmfair.notes import Notes
 from fmfair.options import OVERALL
 from fmfair.patients import Sizes, note_patients, unused_patients
@@ -90,6 +90,7 @@ def evaluate_in(database: Database, question: Question) -> Report:
     frames = build_frames(samples, options, notes, "classification", backend)
     facts = describe("classification", samples, table.columns, options, "duckdb")
     facts |= tested(options, frames) | disclosed(options, frames["overall"])
+    facts |= rows_read(columns, options, database.fetch("SELECT count(*) FROM source").item())
     return Report(**frames, notes=tuple(notes), metadata=facts)
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import platform
 from collections.abc import Mapping
+from datetime import datetime, timezone
+from importlib.metadata import version
 from typing import Any
 
 import polars as pl
@@ -10,6 +14,7 @@ import polars as pl
 from fmfair.options import Options
 from fmfair.roles import Columns
 from fmfair.samples import Cohort
+from fmfair.version import installed_version
 
 
 def describe(task: str, samples: Cohort, columns: Columns, options: Options, engine: str) -> dict[str, Any]:
@@ -17,6 +22,8 @@ def describe(task: str, samples: Cohort, columns: Columns, options: Options, eng
     intersections, drawn = options.intersections, options.bootstrap
     facts: dict[str, Any] = {
         "task": task,
+        "evaluated": evaluated_at(),
+        "versions": versions(engine),
         "engine": engine,
         "conventions": options.conventions.name,
         "n_samples": samples.n,
@@ -61,6 +68,32 @@ def describe(task: str, samples: Cohort, columns: Columns, options: Options, eng
     return facts
 
 
+def rows_read(columns: Columns, options: Options, rows: int) -> dict[str, Any]:
+    """How many rows the table had, with its metadata; not told where that could tell a small number of others.
+
+    Args:
+        columns: Of a long table, a sample has several rows, which are not told.
+        options: What the user asked for.
+        rows: The rows of the table.
+    """
+    return {} if columns.long or options.suppress_below is not None else {"n_rows": rows}
+
+
+def evaluated_at() -> str:
+    """The time in the zone of this machine, or that of the variable SOURCE_DATE_EPOCH, so that runs can be the same."""
+    fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if fixed.isdigit():
+        return datetime.fromtimestamp(int(fixed), timezone.utc).isoformat()
+    return datetime.now().astimezone().isoformat(timespec="seconds")
+
+
+def versions(engine: str) -> dict[str, str]:
+    """Of what the numbers are made with."""
+    names = ["polars", "numpy", *(["duckdb"] if engine == "duckdb" else [])]
+    own = {"fmfair": installed_version(), "python": platform.python_version()}
+    return own | {name: version(name) for name in names}
+
+
 def disclosed(options: Options, overall: pl.DataFrame) -> dict[str, Any]:
     """What the metadata say where small numbers are suppressed: as many samples as the frames, or none.
 
@@ -70,8 +103,8 @@ def disclosed(options: Options, overall: pl.DataFrame) -> dict[str, Any]:
     """
     if options.suppress_below is None:
         return {}
-    rows = overall.filter(pl.col("metric") == overall["metric"].head(1).item()) if overall.height else overall
-    rows = rows.filter(pl.col("threshold_rule").eq_missing(rows["threshold_rule"].head(1).item()))
+    keys = overall.columns[: overall.columns.index("metric")]
+    rows = overall.unique([pl.nth(i) for i in range(len(keys))], keep="first") if keys else overall.head(1)
     total = None if rows["n"].null_count() else int(rows["n"].sum())
     return {"suppress_below": options.suppress_below, "n_samples": total}
 

@@ -122,7 +122,7 @@ def collect(frame: pl.LazyFrame, columns: Sequence[str], name: str = "the table"
 
 def _scan_path(source: str) -> pl.LazyFrame:
     with plain_errors(f"open {source}"):
-        files, base = _files(source)
+        files, base = files_of(source)
     kind = _one_format(files, source)
     frames = _with_hive_keys({file: scan_file(file, kind) for file in files}, base)
     with plain_errors(f"read {source} as {kind.name}"):
@@ -130,8 +130,12 @@ def _scan_path(source: str) -> pl.LazyFrame:
         return typed(frame) if kind.is_text else frame
 
 
-def _files(source: str) -> tuple[list[Path], Path]:
-    """The table files that a path stands for, and the folder below which `key=value` folders count."""
+def files_of(source: str) -> tuple[list[Path], Path]:
+    """The table files that a path stands for, and the folder below which `key=value` folders count.
+
+    Raises:
+        FmfairError: There is no such file, or none that is a table.
+    """
     path = Path(source).expanduser()
     if not source.strip() or "\n" in source:
         raise FmfairError(f"{source[:50]!r} is no path; expected {TAKEN}")
@@ -186,7 +190,7 @@ def parquet_files(source: Any) -> tuple[list[Path], pl.DataFrame] | None:
     """The Parquet files behind a path and the values of their `key=value` folders; None for anything else."""
     if not isinstance(source, (str, os.PathLike)):
         return None
-    files, base = _files(os.fspath(source))
+    files, base = files_of(os.fspath(source))
     return (
         (files, _key_values(_folder_keys(files, base))) if _one_format(files, str(source)).name == "Parquet" else None
     )

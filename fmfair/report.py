@@ -148,7 +148,7 @@ class Report(Result):
         Raises:
             FmfairError: The packages that figures need are not installed.
         """
-        return Plot(self._frames(), self.metadata)
+        return Plot(self._frames(), self.metadata, self.notes)
 
     def _digest(self) -> Digest:
         return digest(self._frames(), self.notes, self.metadata)

@@ -16,8 +16,10 @@ from fmfair.assemble import Backend
 from fmfair.errors import FmfairError, check_choice
 from fmfair.evaluation import curves_of, make_report, read_source
 from fmfair.groupings import Grouping
+from fmfair.inputs import hashed
 from fmfair.longtable import widen
 from fmfair.mask_values import MaskOptions
+from fmfair.metadata import rows_read
 from fmfair.metrics.metric import Metric
 from fmfair.metrics.registry import REGISTRY
 from fmfair.notes import Notes
@@ -155,18 +157,21 @@ def evaluate_segmentation(  # noqa: PLR0913 - the public door; everything behind
         "bins": bins,
     }
     notes = Notes(options.suppress_below)
-    source = read_source(frame, metadata, on, notes)
-    columns = find_values(readers.schema(source), given, notes)
-    patients = unused_patients(readers.schema(source), columns, options)
-    table = readers.collect(source, [*columns.needed, *patients])
-    wide, found = widen(table, columns) if columns.long else (table, columns)
-    if "pred_mask" in found.values:
-        base = Path(frame).parent if isinstance(frame, str | Path) else None
-        wide, found = with_overlap(wide, found, reading.of_columns(wide, found, base), options, notes)
-    samples = value_samples(wide, source, found, options, notes)
-    for patient in patients:
-        note_patients(patient, sizes_of(table, columns, patient), notes)
-    return report_of_values(samples, found, options, notes)
+    with hashed(frame=frame, metadata=metadata) as files:
+        source = read_source(frame, metadata, on, notes)
+        columns = find_values(readers.schema(source), given, notes)
+        patients = unused_patients(readers.schema(source), columns, options)
+        table = readers.collect(source, [*columns.needed, *patients])
+        wide, found = widen(table, columns) if columns.long else (table, columns)
+        if "pred_mask" in found.values:
+            base = Path(frame).parent if isinstance(frame, str | Path) else None
+            wide, found = with_overlap(wide, found, reading.of_columns(wide, found, base), options, notes)
+        samples = value_samples(wide, source, found, options, notes)
+        for patient in patients:
+            note_patients(patient, sizes_of(table, columns, patient), notes)
+        report = report_of_values(samples, found, options, notes)
+        facts = rows_read(columns, options, table.height) | files.facts()
+        return replace(report, metadata=report.metadata | facts)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from page_facts import Facts
 from page_parsed import (
     METRICS,
     Piece,
@@ -29,7 +30,6 @@ from page_parsed import (
 import fmfair
 from fmfair.marks import MARKS
 from fmfair.metrics.registry import REGISTRY
-from fmfair.page.sections import crosswalk, methods
 
 # What the documents state.
 PLAN = {
@@ -39,12 +39,12 @@ PLAN = {
 }
 
 
-class Checked:
+class Checked(Facts):
     """The tables of one document beside the frames of the report; each kind of table has a method."""
 
     def __init__(self, report: fmfair.Report) -> None:
-        self.report, self.views, self.keys = report, views_of(report), report._by()
-        self.classes = report.metadata["task"] == "classification"
+        super().__init__(report)
+        self.views, self.keys = views_of(report), report._by()
 
     def view(self, caption: str, heads: Sequence[str]) -> View:
         """The by-key that a caption or a heading ends in; the first where none is named."""
@@ -66,34 +66,61 @@ class Checked:
         of[0](self, piece)
 
     def flow(self, piece: Piece) -> None:
+        """The rows of the table less those that were left out are those that were evaluated."""
         (view, *_) = self.views.values()
-        total, whole = self.report.metadata["n_samples"], view.everything[0]["n"]
-        check(piece.rows[1][1], [total], piece.text)
-        for name, text in piece.rows[2:]:
-            attribute = name.removeprefix("Rows without ")
-            here = next(row["n"] for row in view.summary if row["attribute"] == attribute)  # type: ignore[attr-defined]
-            check(text, [whole - here], piece.text)
+        facts, whole, adds_up = self.report.metadata, view.everything[0]["n"], 0
+        findings = max(1, len(facts["columns"]["pairs"]))
+        for step, text in piece.rows[1:]:
+            if step == "Rows of the table":
+                check(text, [facts["n_rows"]], piece.text)
+                adds_up += facts["n_rows"]
+            elif step.startswith("The same, once for each"):
+                check(without(step) + text, [findings, findings * facts["n_rows"]], piece.text)
+                adds_up = findings * facts["n_rows"]
+            elif step.startswith("Left out"):
+                adds_up -= int(text.replace(",", ""))
+            elif step.startswith("Rows evaluated"):
+                check(text, [facts["n_samples"]], piece.text)
+                assert adds_up in (facts["n_samples"], 0)
+            else:
+                attribute = re.fullmatch("Of these, (.*) not recorded", step)
+                assert attribute is not None
+                here = next(row["n"] for row in view.summary if row["attribute"] == attribute[1])  # type: ignore[attr-defined]
+                check(text, [whole - here, ((whole - here) / whole, True)], piece.text)
 
     def characteristics(self, piece: Piece) -> None:
-        key = re.search(r": \w+ (.*?)(?:, | and |$)", piece.text)
-        views = [v for v in self.views.values() if key is None or key[1].startswith("every") or str(v.key[0]) == key[1]]
+        wanted = dict(part.split(" ", 1) for part in piece.text.partition(": ")[2].split("; ") if part)
+        wanted = {key: re.split(", | and ", names)[0] for key, names in wanted.items() if key != "every"}
+        views = [v for v in self.views.values() if all(f"{k} {name}" in v.title for k, name in wanted.items())]
         whole, header = views[0].everything[0], piece.rows[0]
         groups = {(r["attribute"], r["group"]): r for r in views[0].groups}  # type: ignore[attr-defined]
         for cells in piece.rows[1:]:
-            row = whole if cells[0] == "All rows" else groups[cells[0], cells[1]]
+            if cells[1] == "not recorded":
+                row = self._rest(whole, [row for row in groups.values() if row["attribute"] == cells[0]])
+            else:
+                row = whole if cells[0] == "All rows" else groups[cells[0], cells[1]]
             found = dict(zip(header, cells, strict=True))
             check(found["Rows"], [row["n"]], piece.text)
             check(found["Share"], [(row["n"] / whole["n"], True)], piece.text)
             if "Positives" in found:
                 check_positives(found["Positives"], row, piece.text)
-            if "Mean score" in found:
+            mean_of = next((title for title in ("Mean score", "Mean Dice") if title in found), "")
+            if mean_of and cells[1] == "not recorded":
+                assert found[mean_of] == "\N{EN DASH}"
+            elif mean_of:
                 place = ("", "") if cells[0] == "All rows" else (cells[0], cells[1])
                 bins = [c for c in views[0].curves if (c["attribute"], c["group"]) == place]  # type: ignore[attr-defined]
                 mean = sum(c["sum_score"] for c in bins) / sum(c["n"] for c in bins)
-                check(found["Mean score"], [(mean, False)], piece.text)
+                check(found[mean_of], [(mean, False)], piece.text)
             least = row["n"] if row["n_pos"] is None else min(row["n_pos"], row["n"] - row["n_pos"])
             mark = next((text for most, text in sorted(MARKS.items()) if least < most), "")
             assert found["Mark"].removesuffix(", not compared") == mark, piece.text
+
+    @staticmethod
+    def _rest(whole: Row, groups: Sequence[Row]) -> Row:
+        """The rows that are in none of the groups of an attribute."""
+        n_pos = None if whole["n_pos"] is None else whole["n_pos"] - sum(row["n_pos"] for row in groups)
+        return {"n": whole["n"] - sum(row["n"] for row in groups), "n_pos": n_pos}
 
     def all_rows(self, piece: Piece) -> None:
         rows = [
@@ -230,6 +257,23 @@ class Checked:
             if "Model-based" in found:
                 check(found["Model-based"], [(v, percent) for v in drawn if v is not None], piece.text)
 
+    def beside(self, piece: Piece) -> None:
+        """By-keys beside each other: all rows and every group of an attribute."""
+        found = re.fullmatch(r"The numbers: (.*) of every (.*?), by (.*?)(?:, (.*))?", piece.text)
+        assert found is not None
+        free, held = found[2].split(" and "), found[4] or ""
+        for *key, name, n, text, served in piece.rows[1:]:
+            title = ", ".join([*(f"{k} {v}" for k, v in zip(free, key, strict=True)), *([held] if held else [])])
+            view = self.views[title]
+            where = {"metric": METRICS[found[1]]}
+            row = view.one("overall", **where)
+            if name != "all rows":
+                row = view.one("groups", **where, attribute=found[3], group=name)
+            check(n, [row["n"]], piece.text)
+            check_value(text, row, piece.text)
+            gap = view.one("gaps", **where, attribute=found[3], statistic="difference")
+            assert (served == "worst") == (name == gap["worst_group"]), piece.text
+
     def models(self, piece: Piece) -> None:
         keys, (metric, _) = len(self.keys), piece.text.split(" and its gaps")
         for cells in piece.rows[1:]:
@@ -324,51 +368,6 @@ class Checked:
                     name = named(row) if "group" in row else "all rows"
                     yield f"{view.title}: {name}" if view.title else name, row
 
-    def stated(self, piece: Piece) -> None:
-        """What was stated, the thresholds, and the margins."""
-        found = dict(piece.rows[1:])
-        margins = self.report.metadata["margins"]
-        expected = [(value, in_percent(metric)) for metric, value in margins.items()]
-        check(found.pop("Differences that matter (margins)"), expected, piece.text)
-        cuts = {(r["threshold"], r["threshold_rule"]) for r in self.report.overall.to_dicts() if "threshold_rule" in r}
-        known = [f"{value:.4g}" if rule == "fixed" else f"{value:.4g} ({rule})" for value, rule in cuts if value]
-        said = found.pop("Thresholds")
-        assert set(said.split(", ")) == (set(known) or {"none" if not self.classes else "decisions as given"})
-        assert not any(numbers_in(text) for text in found.values())
-
-    def made(self, piece: Piece) -> None:
-        found = dict(piece.rows[1:])
-        check(found["Rows evaluated, over all by-keys"], [self.report.metadata["n_samples"]], piece.text)
-
-    def options(self, piece: Piece) -> None:
-        facts = self.report.metadata
-        columns = {f"column {role}": column for role, column in facts["columns"].items()}
-        for name, text in piece.rows[1:]:
-            value = columns.get(name, facts.get(name))
-            expected = numbers_in(str(value))
-            assert [n.text for n in numbers_in(text)] == [n.text for n in expected], (name, text, value)
-
-    def hashes(self, piece: Piece) -> None:
-        for name, rows, digest in piece.rows[1:]:
-            check(rows, [self.report._frames()[name].height], piece.text)
-            assert re.fullmatch(r"[0-9a-f]{64}", digest)
-
-    def words(self, piece: Piece) -> None:
-        """Tables of fixed texts: definitions and the items of guidelines."""
-        if piece.text == "Metrics":
-            names = self.report.overall["metric"].unique()
-            known = {REGISTRY[name].title: REGISTRY[name] for name in names}
-            for title, definition, span, *_ in piece.rows[1:]:
-                metric = known[title]
-                assert definition == metric.definition
-                check(span, [int(v) for v in (metric.low, metric.high) if v is not None], title)
-        elif piece.text == "Statistics of gaps":
-            assert {row[2] for row in piece.rows[1:]} <= set(methods._STATISTICS.values())
-        elif piece.text == "Guidelines and sections":
-            assert [row[1] for row in piece.rows[1:]] == [item.item for item in crosswalk._ITEMS]
-        else:
-            assert not [cell for row in piece.rows[1:] for cell in row[1:] if numbers_in(cell)]
-
 
 KINDS: Mapping[str, Callable[[Checked, Piece], None]] = {
     "Rows, from the table to the analysis": Checked.flow,
@@ -376,7 +375,8 @@ KINDS: Mapping[str, Callable[[Checked, Piece], None]] = {
     "All rows(: .*)?": Checked.all_rows,
     "All rows, by .*": Checked.all_rows_by_key,
     "Groups of (?!interest).*(?<!, two by two)": Checked.groups,
-    "The numbers: (?!scores|values).*": Checked.groups,
+    "The numbers: (?!scores|values)(?!.* of every ).*": Checked.groups,
+    "The numbers: .* of every .*": Checked.beside,
     "The numbers: (scores|values).*": Checked.score_bins,
     "Gaps between the groups of .*": Checked.gaps,
     ".*: the largest gaps between .*": Checked.largest_gaps,
@@ -390,5 +390,6 @@ KINDS: Mapping[str, Callable[[Checked, Piece], None]] = {
     "What the numbers were made with": Checked.made,
     "Columns and options of the evaluation": Checked.options,
     "The results": Checked.hashes,
+    "The data that were read": Checked.inputs,
     "Metrics|Statistics of gaps|Guidelines and sections|Analyses": Checked.words,
 }

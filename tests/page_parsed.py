@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Any
 
+import polars as pl
 import pytest
 
 import fmfair
@@ -231,9 +232,10 @@ class View:
     def __init__(self, report: fmfair.Report, keys: Sequence[str], key: tuple[Any, ...]) -> None:
         self.title = ", ".join(f"{name} {value}" for name, value in zip(keys, key, strict=True))
         self.key, self.level, self.margins = key, report.metadata["ci"], report.metadata["margins"]
+        here = [pl.col(name).eq_missing(value) for name, value in zip(keys, key, strict=True)]
         for name, frame in report._frames().items():
-            rows = [row for row in frame.to_dicts() if tuple(row[k] for k in keys) == key]
-            setattr(self, name, rows)
+            setattr(self, name, (frame.filter(here) if here else frame).to_dicts())
+        self._shown: dict[str, list[Row]] = {}
         self.everything: list[Row] = self.overall  # type: ignore[attr-defined]
         cuts = [(row["attribute"], row.get("threshold"), row.get("threshold_rule")) for row in self.summary]  # type: ignore[attr-defined]
         self._cuts = {attribute: cut for attribute, *cut in cuts}
@@ -246,7 +248,9 @@ class View:
             cut = self._cuts[row["attribute"]] if "attribute" in row else self._first
             return row["threshold_rule"] is None or [row["threshold"], row["threshold_rule"]] == cut
 
-        return [row for row in getattr(self, frame) if fits(row)]
+        if frame not in self._shown:
+            self._shown[frame] = [row for row in getattr(self, frame) if fits(row)]
+        return self._shown[frame]
 
     def one(self, frame: str, **where: Any) -> dict[str, Any]:
         """The row at the threshold of the summary; an error unless there is exactly one."""

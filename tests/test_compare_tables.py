@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_tests import examples
 
 import fmfair
 from fmfair import Comparison, FmfairError
@@ -55,7 +56,7 @@ METRICS = ["auc", "average_precision", "brier", "tpr", "ppv", "ece", "balanced_a
 NAMES = ["baseline", "model", "attribute", "group", "metric", "threshold"]
 
 
-@settings(max_examples=5, deadline=None)
+@examples(5, deadline=None)
 @given(model_tables(), st.booleans(), st.randoms(use_true_random=False))
 def test_random_tables(frame: pl.DataFrame, clustered: bool, random: Any) -> None:
     arguments: dict[str, Any] = {"attributes": ["sex", "site"], "score_type": "probability", "metrics": METRICS}

@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 import pytest
 from counts_support import COLUMNS, random_frame
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_tests import examples
 
 import fmfair
 from fmfair.columns import COUNTS
@@ -67,7 +68,7 @@ def test_the_sums_of_2_to_the_31_rows_of_one_bin_fit(grid: int) -> None:
     assert scale >= 31 + np.log2(grid) - 1e-9
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(st.lists(st.integers(0, 3), min_size=FRAME.height, max_size=FRAME.height), st.permutations(range(4)))
 def test_any_split_in_any_order_adds_up_to_the_same_table(places: list[int], order: list[int]) -> None:
     frame = FRAME.with_columns(pl.Series("shard", places))

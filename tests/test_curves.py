@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from property_tests import examples
 
 import fmfair
 from fmfair.curves import BINS, LOWER, bins_of, edges
@@ -83,7 +84,7 @@ def test_counts_give_the_same_curves() -> None:
 
 
 @given(st.lists(st.floats(0, 1), max_size=40))
-@settings(max_examples=50)
+@examples(50)
 def test_a_score_lies_between_the_edges_of_its_bin(scores: list[float]) -> None:
     values = np.array([*scores, *(k / 1000 for k in range(1001)), *np.nextafter(np.arange(1, 1001) / 1000, 0)])
 

@@ -166,8 +166,7 @@ def test_names_pass_through_both_engines_unharmed(name: str) -> None:
     )
     arguments: dict[str, Any] = {"y_true": "y", "y_score": f"{name} score", "attributes": name, "metrics": "all"}
 
-    both(frame, by=[f"{name} model"], **arguments)
-    polars, _ = both(frame, by=[], **arguments)
+    polars, _ = both(frame, by=[f"{name} model"], **arguments)
 
     assert set(polars.groups["attribute"]) == {name}
     assert set(polars.groups["group"]) == {name, "b"}

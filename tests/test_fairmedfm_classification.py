@@ -11,14 +11,15 @@ import pytest
 from fairmedfm import metrics as package_metrics
 from fairmedfm_support import AB, TOLERANCE, assert_same, best_f1, numbers_of, ours, theirs
 from fairmedfm_tables import LOGITS, Arrays, Classes, arrays, classes, column, groups, labels
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
+from property_tests import examples
 
 import fmfair
 
 
 @given(table=arrays())
-@settings(max_examples=16)
+@examples(16)
 def test_every_column_of_every_table_equals_the_package_also_for_the_full_intersection(table: Arrays) -> None:
     combined = [tuple(table.attributes)] if len(table.attributes) > 1 else 1
     report = ours(table.y_true, table.y_score, table.attributes, bins=table.bins, intersections=combined)
@@ -27,7 +28,7 @@ def test_every_column_of_every_table_equals_the_package_also_for_the_full_inters
 
 
 @given(table=arrays(max_rows=60, max_groups=12, max_attributes=1))
-@settings(max_examples=10)
+@examples(10)
 def test_two_to_twelve_groups_of_which_some_have_one_class(table: Arrays) -> None:
     report = ours(table.y_true, table.y_score, table.attributes, bins=table.bins)
     assert_same(report, theirs(table.y_true, table.y_score, table.attributes, bins=table.bins))
@@ -44,14 +45,14 @@ def logit_tables(draw: st.DrawFn) -> Arrays:
 
 
 @given(table=logit_tables(), score_type=st.sampled_from(["auto", "logit"]))
-@settings(max_examples=14)
+@examples(14)
 def test_logits_become_probabilities_digit_by_digit(table: Arrays, score_type: str) -> None:
     report = ours(table.y_true, table.y_score, table.attributes, score_type=score_type)
     assert_same(report, theirs(table.y_true, table.y_score, table.attributes, score_type=score_type))
 
 
 @given(table=classes())
-@settings(max_examples=14)
+@examples(14)
 def test_class_columns_of_probabilities_and_logits(table: Classes) -> None:
     options: dict[str, Any] = {"pos_label": table.positive, "score_type": table.score_type}
     report = ours(table.y_true, table.y_score, {"site": table.group}, **options)
@@ -147,7 +148,7 @@ def test_a_score_on_the_edge_of_a_bin_falls_to_the_same_side(scores: list[float]
 
 
 @given(table=arrays(max_rows=30, max_groups=3), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=6)
+@examples(6)
 def test_the_order_of_the_rows_does_not_matter_to_either(table: Arrays, seed: int) -> None:
     order = np.random.default_rng(seed).permutation(len(table.y_true))
     y_true, y_score = np.array(table.y_true)[order], np.array(table.y_score)[order]
@@ -157,7 +158,7 @@ def test_the_order_of_the_rows_does_not_matter_to_either(table: Arrays, seed: in
 
 
 @given(table=arrays(max_rows=30, max_groups=3, max_attributes=2))
-@settings(max_examples=6)
+@examples(6)
 def test_a_data_frame_gives_the_same_numbers_as_arrays(table: Arrays) -> None:
     frame = pl.DataFrame(
         {"y": table.y_true, "s": table.y_score} | {k: pl.Series(v) for k, v in table.attributes.items()}

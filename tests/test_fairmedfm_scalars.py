@@ -17,7 +17,8 @@ from fairmedfm_tables import (
     dice_values,
     mask_pairs,
 )
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
+from property_tests import examples
 
 import fmfair
 
@@ -40,14 +41,14 @@ def _defined(value: float) -> float | None:
 
 @pytest.mark.parametrize("name", CLASSIFICATION)
 @given(table=arrays(max_rows=30, max_attributes=3))
-@settings(max_examples=4)
+@examples(4)
 def test_a_number_of_a_classification(name: str, table: Arrays) -> None:
     assert_same_number(name, table.y_true, table.y_score, sensitive_features=table.attributes, bins=table.bins)
 
 
 @pytest.mark.parametrize("name", CLASSIFICATION)
 @given(table=classes())
-@settings(max_examples=2)
+@examples(2)
 def test_a_number_of_class_columns(name: str, table: Classes) -> None:
     options: dict[str, Any] = {"pos_label": table.positive, "score_type": table.score_type}
     try:
@@ -60,14 +61,14 @@ def test_a_number_of_class_columns(name: str, table: Classes) -> None:
 
 @pytest.mark.parametrize("name", SEGMENTATION)
 @given(table=dice_values())
-@settings(max_examples=8)
+@examples(8)
 def test_a_number_of_dice_values(name: str, table: Values) -> None:
     assert_same_number(name, table.dice, sensitive_features=table.attributes, bins=table.bins)
 
 
 @pytest.mark.parametrize("name", SEGMENTATION)
 @given(masks=mask_pairs())
-@settings(max_examples=5)
+@examples(5)
 def test_a_number_of_masks(name: str, masks: MaskPairs) -> None:
     shared: dict[str, Any] = {
         "sensitive_features": masks.group,

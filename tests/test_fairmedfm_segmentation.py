@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 from fairmedfm_support import TOLERANCE, approx, assert_same, ours_scalar, theirs_scalar, theirs_segmentation
 from fairmedfm_tables import MaskPairs, Values, dice_values, mask_pairs
-from hypothesis import given, settings
+from hypothesis import given
+from property_tests import examples
 
 import fmfair
 from fmfair import FmfairError
@@ -27,7 +28,7 @@ def report_of(dice: list[float], attributes: dict[str, Any], **options: Any) -> 
 
 
 @given(table=dice_values())
-@settings(max_examples=30)
+@examples(30)
 def test_every_column_of_every_table_equals_the_package_also_for_the_full_intersection(table: Values) -> None:
     combined = [tuple(table.attributes)] if len(table.attributes) > 1 else 1
     report = report_of(table.dice, table.attributes, bins=table.bins, intersections=combined)
@@ -66,7 +67,7 @@ def their_dice(masks: MaskPairs, empty_score: float) -> list[float]:
 
 
 @given(masks=mask_pairs())
-@settings(max_examples=40)
+@examples(40)
 def test_the_dice_of_every_pair_of_masks(masks: MaskPairs) -> None:
     frame = overlap(masks.pred, masks.true, label=masks.label, threshold=masks.threshold, conventions="fairmedfm").frame
     for score in (0.0, 1.0):

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from figure_support import by_model, data_of, dice_report, drawn, report, rows, texts, written
+from figure_support import by_model, data_of, dice_report, dice_rows, drawn, report, rows, texts, written
 from reports import HOSTILE
 
 import fmfair
@@ -15,7 +15,7 @@ from fmfair.errors import FmfairError
 from fmfair.figures.binned import (
     Binned,
     benefit_points,
-    binned,
+    curves_of,
     distribution,
     rate_points,
     reliability_points,
@@ -23,7 +23,6 @@ from fmfair.figures.binned import (
 )
 from fmfair.figures.roc import operating_points
 from fmfair.figures.text import name_of
-from fmfair.report import Report
 
 FIGURES = ("reliability", "roc", "rates_by_threshold", "risk_distribution", "decision_curve")
 
@@ -36,8 +35,8 @@ def scored(group: str | None) -> list[tuple[int, float]]:
 
 
 def scores_of(group: str | None) -> Binned:
-    whole, groups = binned(report().curves, "site")
-    return whole if group is None else next(scores for scores in groups if scores.group == group)
+    curves = curves_of(report()._frames(), "site")
+    return curves.whole if group is None else next(scores for scores in curves.groups if scores.group == group)
 
 
 def share(hits: list[bool]) -> float:
@@ -122,17 +121,17 @@ def test_a_distribution_adds_up_to_one_and_counts_the_rows() -> None:
 def test_the_operating_point_is_that_of_the_frames() -> None:
     for made in (report(), report(None)):
         there = made.groups.filter((pl.col("attribute") == "sex") & (pl.col("threshold") == 0.5))
-        found = operating_points(made.groups, made.overall, "sex")
+        found = operating_points(made._frames(), "sex")
         for metric in ("tpr", "fpr"):
             values = dict(there.filter(pl.col("metric") == metric).select("group", "value").iter_rows())
             assert {group: at[metric] for group, at in found.items()} == values
         whole = made.overall.filter((pl.col("metric") == "tpr") & (pl.col("threshold") == 0.5))["value"][0]
-        assert operating_points(made.groups, made.overall, None)[None]["tpr"] == whole
+        assert operating_points(made._frames(), None)[None]["tpr"] == whole
 
 
 def test_the_operating_point_lies_on_its_curve() -> None:
     shown = data_of(report().plot.roc("sex"))
-    point = next(row for row in shown if row.get("group") == "F")
+    (point,) = (row for row in shown if row.get("group") == "F" and "threshold" not in row)
 
     assert any(row.get("threshold") == 0.5 and row["tpr"] == pytest.approx(point["tpr"]) for row in shown)
 
@@ -181,11 +180,49 @@ def test_without_curves_the_error_says_what_they_need(name: str) -> None:
         getattr(report().plot, name)("sexx")
 
 
-def test_dice_spreads_and_has_no_other_curve() -> None:
-    made: Report = dice_report()
-    chart = made.plot.risk_distribution("scanner")
+def dice_of(group: str | None) -> list[float]:
+    frame = dice_rows()
+    return sorted((frame if group is None else frame.filter(pl.col("scanner") == group))["dice"])
 
-    assert {row["group"] for row in data_of(chart) if "share" in row} == {"A", "B"}
-    assert {"5 rows: counts only", "Dice →"} <= {*texts(chart)}
-    with pytest.raises(FmfairError, match="have no positives"):
-        made.plot.roc()
+
+@pytest.mark.parametrize("attribute", ["scanner", None])
+def test_dice_spreads_with_median_quartiles_and_the_share_below_a_limit(attribute: str | None) -> None:
+    chart = dice_report().plot.dice_distribution(attribute, limit=0.8, width=1280)
+
+    groups = ["A", "B"] if attribute else [None]
+    boxes = {row["group"]: row for row in data_of(chart) if "median" in row}
+    assert list(boxes) == groups
+    steps = [row for row in data_of(chart) if "share" in row]
+    assert {row["group"] for row in steps} == {*groups}
+    for group in groups:
+        values = dice_of(group)
+        below = sum(value < 0.8 for value in values)
+        said = next(" ".join(t.split()) for t in heads(chart) if f"({below} of {len(values)})" in t)
+        assert f"{100 * below / len(values):.1f}% below 0.8" in said
+        for name, share in (("q1", 0.25), ("median", 0.5), ("q3", 0.75)):
+            # The place of a bin on the axis tells its value, which is within a hundredth of one of the rows.
+            places = [(row["low"], row["px"]) for row in steps if row["group"] == group]
+            (low, left), (high, right) = places[0], places[-1]
+            found = low + (boxes[group][name] - left) / (right - left) * (high - low)
+            k = share * len(values)
+            assert values[int(k) - 1] - 0.01 <= found <= values[min(int(k), len(values) - 1)] + 0.01
+    if attribute:
+        assert "5 rows: counts only" in texts(chart)
+
+
+def heads(chart: Any) -> list[str]:
+    """What stands over the panels, each as one text."""
+    rows = [row for row in data_of(chart) if "text" in row]
+    parts: dict[float, list[str]] = {}
+    for row in rows:
+        parts.setdefault(row["x"], []).append(row["text"])
+    return [" ".join(part) for part in parts.values()]
+
+
+def test_dice_has_no_other_curve_and_scores_no_dice() -> None:
+    with pytest.raises(FmfairError, match=r"have no positives; plot.dice_distribution shows them"):
+        dice_report().plot.roc()
+    with pytest.raises(FmfairError, match=r"not of a segmentation; plot.risk_distribution shows"):
+        report().plot.dice_distribution()
+    with pytest.raises(FmfairError, match=r"limit=0.705 is no Dice in whole hundredths"):
+        dice_report().plot.dice_distribution(limit=0.705)

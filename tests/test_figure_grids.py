@@ -11,23 +11,21 @@ from reports import HOSTILE
 
 import fmfair
 from fmfair.errors import FmfairError
-from fmfair.figures.heat_map import CLASSES, LIMITS, class_of, heat_map, heat_rows
-from fmfair.figures.models import models
-from fmfair.figures.overall_against_worst import overall_against_worst
+from fmfair.figures.heat_map import CLASSES, LIMITS, class_of
 from fmfair.figures.text import name_of
-from fmfair.figures.theme import Look
 from fmfair.report import Report
 
 
 @pytest.mark.parametrize("ci", [0.95, None])
 def test_cells_are_those_of_the_intersection_with_their_difference_to_all_rows(ci: float | None) -> None:
     made = report(ci)
-    cells = heat_rows(made.groups, made.overall, "tpr", attribute="sex & site")
+    cells = [row for row in data_of(made.plot.heat_map("tpr", attribute="sex & site")) if "difference" in row]
     there = (pl.col("metric") == "tpr") & (pl.col("threshold") == 0.5)
     whole = made.overall.filter(there)["value"][0]
     wanted = made.groups.filter(there & (pl.col("attribute") == "sex & site"))
 
-    assert [(c["group"], c["value"], c["n"]) for c in cells] == wanted.select("group", "value", "n").rows()
+    found = sorted((c["group"], c["value"], c["n"]) for c in cells)
+    assert found == sorted(wanted.select("group", "value", "n").rows())
     for cell in cells:
         assert cell["difference"] == (cell["value"] - whole if cell["kind"] == "point" else None)
     assert {cell["kind"] for cell in cells} == {"point", "counts", "undefined"}
@@ -36,17 +34,17 @@ def test_cells_are_those_of_the_intersection_with_their_difference_to_all_rows(c
 @pytest.mark.parametrize("width", [390, 1280])
 def test_a_cell_shows_value_and_rows_and_a_small_one_counts_only(width: int) -> None:
     made = report()
-    chart = heat_map(made.groups, made.overall, made.gaps, "tpr", look=Look(width))
+    chart = made.plot.heat_map("tpr", width=width)
     cells = {row["group"]: row for row in data_of(chart) if "fill" in row and "group" in row}
 
     for cell in cells.values():
         if cell["kind"] == "point":
-            assert cell["text"] == f"{cell['value']:.3f}\nn {cell['n']:,}"
+            assert cell["shown"] == f"{100 * cell['value']:.1f}%\nn {cell['n']:,}"
             assert cell["fill"] == CLASSES[class_of(cell["difference"], LIMITS)]
         else:
             assert cell["fill"] is None
-    assert cells["F & tiny"]["text"] == "n 30"
-    assert cells["F & healthy"]["text"] == "·\nn 20"
+    assert cells["F & tiny"]["shown"] == "n 30"
+    assert cells["F & healthy"]["shown"] == "·\nn 20"
     shown = written(drawn(chart))
     for name in ("F", "M", "north", "south", "tiny", "healthy"):
         assert name in shown
@@ -83,7 +81,7 @@ def test_a_report_without_intersections_has_no_heat_map() -> None:
 @pytest.mark.parametrize("ci", [0.95, None])
 def test_the_dot_matrix_holds_every_model_and_group(ci: float | None) -> None:
     made = by_model(ci)
-    chart = models(made.groups, made.overall, "auc", attribute="site", look=Look(390))
+    chart = made.plot.models("auc", attribute="site", width=390)
     cells = {(row["label"], row["group"]): row for row in data_of(chart) if "whole" in row}
     groups = made.groups.filter((pl.col("metric") == "auc") & (pl.col("attribute") == "site"))
 
@@ -100,13 +98,13 @@ def test_the_dot_matrix_holds_every_model_and_group(ci: float | None) -> None:
 
 def test_points_of_the_dot_matrix_lie_on_one_scale() -> None:
     made = by_model()
-    cells = [r for r in data_of(models(made.groups, made.overall, "auc", look=Look(720))) if r.get("kind") == "point"]
+    cells = [r for r in data_of(made.plot.models("auc")) if r.get("kind") == "point"]
     column = {group: [c for c in cells if c["group"] == group] for group in {c["group"] for c in cells}}
     for there in column.values():
         one, other = there[:2]
         slope = (one["x"] - other["x"]) / (one["value"] - other["value"])
         first = cells[0]
-        assert slope == pytest.approx((first["high"] - first["low"]) / (first["ci_high"] - first["ci_low"]))
+        assert slope == pytest.approx((first["to"] - first["from"]) / (first["ci_high"] - first["ci_low"]))
 
 
 @pytest.mark.parametrize("make", [by_model, report, dice_report])
@@ -114,7 +112,7 @@ def test_points_of_the_dot_matrix_lie_on_one_scale() -> None:
 def test_all_rows_beside_the_worst_group(make: Callable[[float | None], Report], ci: float | None) -> None:
     made = make(ci)
     metric = "dice" if "dice" in made.overall["metric"] else "tpr"
-    chart = overall_against_worst(made.overall, made.gaps, metric, look=Look(720, ci))
+    chart = made.plot.overall_against_worst(metric)
     shown = {row["label"]: row for row in data_of(chart) if "worst_group" in row}
     first = made.gaps["attribute"][0]
     at = pl.col("threshold").is_null() | (pl.col("threshold") == 0.5)

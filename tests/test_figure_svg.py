@@ -32,7 +32,7 @@ def test_an_svg_is_described_and_its_ids_begin_with_its_key() -> None:
 
 
 def test_title_and_description_can_be_given_and_are_escaped() -> None:
-    text = svg_of(report().plot.forest(), key="k", title='<b>"', description="</desc><script>")
+    text = svg_of(report().plot.forest().to_dict(), key="k", title='<b>"', description="</desc><script>")
 
     assert "<script>" not in text
     assert "&lt;/desc&gt;&lt;script&gt;" in text
@@ -86,7 +86,7 @@ def test_texts_and_marks_stand_out_in_light_and_dark() -> None:
 def test_the_same_frames_make_the_same_text() -> None:
     made = by_model()
 
-    one, other = (svg_of(made.plot.models("auc"), key="k") for _ in range(2))
+    one, other = (svg_of(made.plot.models("auc").to_dict(), key="k") for _ in range(2))
 
     assert one == other
 
@@ -94,7 +94,7 @@ def test_the_same_frames_make_the_same_text() -> None:
 @pytest.mark.parametrize("key", ["", "1a", "a b", 'a"', "é"])
 def test_a_key_that_is_no_id_is_refused(key: str) -> None:
     with pytest.raises(FmfairError, match="cannot be part of an id"):
-        svg_of(report().plot.forest(), key=key)
+        svg_of(report().plot.forest().to_dict(), key=key)
 
 
 @pytest.mark.parametrize(("module", "package"), [("altair", "altair"), ("vl_convert", "vl-convert-python")])
@@ -116,6 +116,16 @@ def test_a_report_without_figures_loads_no_altair() -> None:
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True).stdout
 
     assert printed.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["forest", "heat_map", "overall_against_worst", "roc", "reliability", "rates_by_threshold", "decision_curve"],
+)
+def test_every_figure_is_valid_vega_lite(name: str) -> None:
+    spec = getattr(report().plot, name)().to_dict(validate=True)
+
+    assert all(layer["data"]["values"] for layer in spec["layer"])
 
 
 def test_a_chart_saves_itself_as_svg_and_png(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fmfair.figures.text import axis_lines, interval, name_of, number, short_name, width_of, wrapped
+from fmfair.figures.text import axis_lines, name_of, short_name, width_of, with_interval, wrapped
 from fmfair.figures.theme import Look
 from fmfair.figures.words import finding
 
@@ -22,20 +22,20 @@ def row(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("metric", "changes", "title"),
     [
-        ("tpr", {}, "Sensitivity was lower in F than in M by 0.100 (95% interval 0.040 to 0.160)"),
-        ("fpr", {}, "False positive rate was higher in F than in M by 0.100 (95% interval 0.040 to 0.160)"),
+        ("tpr", {}, "Sensitivity was lower in F than in M by 10 percentage points (95% interval 4 to 16)"),
+        ("fpr", {}, "False positive rate was higher in F than in M by 10 percentage points (95% interval 4 to 16)"),
         (
             "selection_rate",
             {},
-            "Selection rate by sex: difference 0.100 (F to M; 95% interval 0.040 to 0.160)",
+            "Selection rate by sex: difference 10 percentage points (F to M; 95% interval 4 to 16)",
         ),
-        ("auc", {"ci_low": 0.0}, "AUC by sex: no difference was shown; differences up to 0.160 cannot be ruled out"),
+        ("auc", {"ci_low": 0.0}, "AUC by sex: no difference was shown; differences up to 0.16 cannot be ruled out"),
         (
             "auc",
             {"n_groups": 4},
-            "AUC by sex: the largest difference was 0.100 (F to M; 95% interval 0.040 to 0.160)",
+            "AUC by sex: the largest difference was 0.10 (F to M; 95% interval 0.04 to 0.16)",
         ),
-        ("auc", {"few": True}, "AUC by sex: a difference was shown (95% interval 0.040 to 0.160)"),
+        ("auc", {"few": True}, "AUC by sex: a difference was shown (95% interval 0.04 to 0.16)"),
         ("auc", {"ci_low": None, "ci_high": None}, "AUC by sex: largest difference 0.100 (F to M)"),
         (
             "auc",
@@ -89,10 +89,10 @@ def test_lines_fit_and_lose_nothing(text: str, width: int) -> None:
     assert "".join("".join(lines).split()) == "".join(text.split())
 
 
-def test_numbers_have_the_digits_that_they_bear() -> None:
-    assert interval(0.85671, 0.82149, 0.9, "auc") == "0.857 (0.821 to 0.900)"
-    assert number(1234.0, "tp") == "1,234"
-    assert number(41.2345, "lr_positive") == "41.23"
+def test_numbers_have_the_digits_of_the_page() -> None:
+    assert with_interval("auc", 0.85671, 0.82149, 0.9) == "0.857 (0.821 to 0.900)"
+    assert with_interval("tpr", 0.85671, 0.82149, 0.9) == "85.7% (82.1 to 90.0)"
     assert axis_lines("bce", 500)[-1] == "← lower is better"
+    assert axis_lines("accuracy", 500)[0] == "accuracy, from 0 to 100%"
     assert short_name("dice") == "mean Dice"
     assert name_of(None) == "(missing)"

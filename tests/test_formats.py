@@ -8,8 +8,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from property_tests import examples
 from table_files import TABLE, read, write, write_table
 
 from fmfair.readers import collect, scan
@@ -72,7 +73,7 @@ def test_codes_that_look_missing_stay_text(tmp_path: Path) -> None:
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=6)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(groups=st.lists(TEXT, min_size=1, max_size=8))
 def test_text_groups_are_the_same_from_csv_json_and_parquet(tmp_path: Path, groups: list[str]) -> None:
     # The first group keeps the column text: a CSV file cannot tell the text `1` from the number.

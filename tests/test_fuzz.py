@@ -9,9 +9,10 @@ from datetime import date, datetime, time, timedelta, timezone
 from typing import Any
 
 import polars as pl
-from hypothesis import HealthCheck, event, given, note, settings
+from hypothesis import HealthCheck, event, given, note
 from hypothesis import strategies as st
 from lookup import assert_honest
+from property_tests import examples
 
 import fmfair
 from fmfair import FmfairError
@@ -129,7 +130,7 @@ ROLES = {
     "weight": (0, 1),
     "cluster": (0, 1),
 }
-SETTINGS = settings(max_examples=75, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+SETTINGS = examples(75, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 def _check(report: fmfair.Report) -> None:

@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 from engines import both
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_tests import examples
 from small_tables import T, tables
 
 import fmfair
@@ -105,7 +106,7 @@ def test_a_gap_of_segmentation() -> None:
     assert row["p_method"] == "Welch"
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(frame=tables(), clustered=st.booleans())
 def test_gaps_of_any_table(frame: pl.DataFrame, clustered: bool) -> None:
     given: dict[str, Any] = {"cluster": "patient"} if clustered else {}

@@ -4,8 +4,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_tests import examples
 
 from fmfair.errors import FmfairError
 from fmfair.join import join_metadata
@@ -328,7 +329,7 @@ def as_id(value: Any) -> str | None:
     return str(int(value)) if isinstance(value, float) else str(value)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200, deadline=None)
 @given(data=st.data(), left=st.sampled_from(sorted(IDS)), right=st.sampled_from(sorted(IDS)))
 def test_the_join_is_a_dictionary_lookup(data: st.DataObject, left: str, right: str) -> None:
     ours = data.draw(st.lists(st.none() | IDS[left], min_size=1, max_size=12))

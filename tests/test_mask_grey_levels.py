@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_tests import examples
 
 from fmfair.errors import FmfairError
 from fmfair.masks import overlap
@@ -104,7 +105,7 @@ def test_probabilities_stored_as_grey_levels_are_parts_of_the_full_range(
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
 @given(cut=st.floats(0, 1))
-@settings(max_examples=50)
+@examples(50)
 def test_grey_level_counts_exactly_where_its_quotient_reaches_the_cut(dtype: Any, cut: float) -> None:
     levels = np.arange(np.iinfo(dtype).max + 1, dtype=dtype)
 

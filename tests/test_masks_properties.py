@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 from fairmedfm._inputs import dice_scores
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from property_tests import examples
 
 from fmfair.errors import FmfairError
 from fmfair.masks import apply_empty, overlap
@@ -34,7 +35,7 @@ BELOW_ONE = np.array([[-0.5, 0.25, 1.0], [0.125, 0.5, 0.75]])
 @given(pairs=PAIRS, label=LABELS, threshold=st.sampled_from([None, 0.25, 0.5, 0.8]), axes=st.integers(0, 3))
 @example(pairs=[(BELOW_ONE, BELOW_ONE > -1), (np.abs(BELOW_ONE), BELOW_ONE)], label=None, threshold=None, axes=0)
 @example(pairs=[(BELOW_ONE > 0, BELOW_ONE > -1)], label=None, threshold=0.8, axes=1)
-@settings(max_examples=200)
+@examples(200)
 def test_fairmedfm_convention_equals_the_package(pairs: Any, label: Any, threshold: Any, axes: int) -> None:
     predicted = [pred.reshape((1,) * axes + (2, 1, 3)) for pred, _ in pairs]
     true = [true for _, true in pairs]
@@ -94,7 +95,7 @@ def oracle(pairs: Any, label: Any, threshold: float | None) -> list[tuple[Any, .
 @given(pairs=PAIRS, label=LABELS, threshold=st.sampled_from([None, 0.25, 0.5, 0.8, 2, 2.5]))
 @example(pairs=[(BELOW_ONE, BELOW_ONE > -1), (np.abs(BELOW_ONE), BELOW_ONE)], label=None, threshold=0.8)
 @example(pairs=[(BELOW_ONE + 2, BELOW_ONE > -1), (BELOW_ONE + 1, BELOW_ONE * 4)], label=None, threshold=2)
-@settings(max_examples=300)
+@examples(300)
 def test_standard_convention_equals_a_plain_loop(pairs: Any, label: Any, threshold: Any) -> None:
     predicted, true = [pred for pred, _ in pairs], [true for _, true in pairs]
     expected = oracle(pairs, label, threshold)

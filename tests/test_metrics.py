@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_tests import examples
 from reference_metrics import DATA_T, EXPRESSIONS, RATES, REFERENCE, expressions, one, rate
 from sklearn import metrics as sk
 
@@ -33,7 +34,7 @@ def tables(draw: st.DrawFn) -> pl.DataFrame:
     )
 
 
-@settings(max_examples=30)  # of several groups each
+@examples(30)  # of several groups each
 @given(tables(), st.booleans())
 def test_every_metric_is_its_definition(frame: pl.DataFrame, weighted: bool) -> None:
     found = frame.group_by("g").agg(expressions("w" if weighted else None)).to_dicts()

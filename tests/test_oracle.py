@@ -8,7 +8,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import given
+from property_tests import unshrunk
 from random_tables import Table, tables
 from reference import at_threshold, of_probabilities, of_scores, weight
 from reference_report import COUNTS, Answer, evaluate, sizes
@@ -21,13 +22,8 @@ FITTED = {m.name for m in CLASSIFICATION if m.family == "fitted"}
 CANCELLING = {"ece", "ece_squared", "ece_rms", "ece_quantile"}
 
 
-def examples(count: int) -> settings:
-    """So many tables; the first that fails is shown as it is, since making it smaller takes minutes."""
-    return settings(max_examples=count, phases=[Phase.generate])
-
-
 def assert_equals_oracle(table: Table) -> None:
-    report = fmfair.evaluate(table.frame, **table.arguments)
+    report = fmfair.evaluate(table.frame, ci=None, **table.arguments)  # the oracle knows values alone
     answer = evaluate(table.rows, table.question)
     by = table.arguments["by"]
     names = compare_values(report.groups, answer, by)
@@ -106,55 +102,55 @@ def test_the_oracle_knows_every_metric_of_the_registry() -> None:
     assert {m.name for m in CLASSIFICATION if m.family == "count"} == COUNTS
 
 
-@examples(25)
+@unshrunk(25)
 @given(tables(max_attributes=3, max_levels=3))
 def test_probabilities(table: Table) -> None:
     assert_equals_oracle(table)
 
 
-@examples(12)
+@unshrunk(12)
 @given(tables(max_rows=60, max_attributes=2, max_levels=12))
 def test_many_groups(table: Table) -> None:
     assert_equals_oracle(table)
 
 
-@examples(15)
+@unshrunk(15)
 @given(tables(scale="logit", by=(2,)))
 def test_logits(table: Table) -> None:
     assert_equals_oracle(table)
 
 
-@examples(10)
+@unshrunk(10)
 @given(tables(scale="rank", decisions=True))
 def test_rank_scores_beside_decisions(table: Table) -> None:
     assert_equals_oracle(table)
 
 
-@examples(8)
+@unshrunk(8)
 @given(tables(scale=None, weights="whole"))
 def test_decisions_alone(table: Table) -> None:
     assert_equals_oracle(table)
 
 
-@examples(8)
+@unshrunk(8)
 @given(tables(beside=True))
 def test_logits_beside_probabilities(table: Table) -> None:
     assert_equals_oracle(table)
 
 
-@examples(12)
+@unshrunk(12)
 @given(tables(weights="whole", by=(2, 2)))
 def test_whole_weights(table: Table) -> None:
     assert_equals_oracle(table)
 
 
-@examples(15)
+@unshrunk(15)
 @given(tables(weights="decimal"))
 def test_decimal_weights(table: Table) -> None:
     assert_equals_oracle(table)
 
 
-@examples(2)
+@unshrunk(2)
 @given(tables(max_rows=150, by=(5, 14), max_attributes=1))
 def test_five_models_by_fourteen_labels(table: Table) -> None:
     assert_equals_oracle(table)

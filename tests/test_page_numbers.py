@@ -50,13 +50,15 @@ def several() -> fmfair.Report:
 
 @cache
 def many() -> fmfair.Report:
-    """Six models: tables over all of them instead of a block each."""
+    """Three models on eleven labels: tables over all of them instead of a block each."""
     parts = [
-        scores(40 + k, 200, {"sex": ["F", "M"], "site": ["1", "2", "3"]}).with_columns(model=pl.lit(f"net {k}"))
-        for k in range(6)
+        scores(40 + k, 120, {"sex": ["F", "M"], "site": ["1", "2", "3"]}).with_columns(
+            model=pl.lit(f"net {k % 3}"), label=pl.lit(f"finding {k // 3}")
+        )
+        for k in range(33)
     ]
     return fmfair.evaluate(
-        pl.concat(parts), attributes=["sex", "site"], by="model", metrics=["auc", "tpr", "tnr"], intersections=2
+        pl.concat(parts), attributes=["sex", "site"], by=["model", "label"], metrics=["auc", "tpr"], intersections=2
     )
 
 

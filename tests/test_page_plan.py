@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import fields
 from datetime import date
 from pathlib import Path
 
@@ -9,12 +11,14 @@ import polars as pl
 import pytest
 
 import fmfair
+from fmfair.cli import main
 from fmfair.errors import FmfairError
 from fmfair.page.material import Material, material_of
 from fmfair.page.plan import Criterion, Plan, plan_of
 from fmfair.page.section import Table
 from fmfair.page.sections import plan as question
 
+EXAMPLES = Path(__file__).parents[1] / "examples"
 TOML = """
 title = "Pneumothorax reader 2.1"
 intended_use = "triage of chest X-rays"
@@ -64,6 +68,36 @@ def test_toml_and_mapping_give_the_same_plan(tmp_path: Path) -> None:
     assert plan.criteria["tpr"] == Criterion(0.8, None, "agreed in May")
     assert plan_of(plan) is plan
     assert plan_of(None) == Plan() == plan_of({})
+
+
+def test_the_empty_plan_holds_every_key_and_states_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan"]) == 0
+    text = capsys.readouterr().out
+    (tmp_path / "plan.toml").write_text(text, encoding="utf-8")
+
+    assert plan_of(tmp_path / "plan.toml") == Plan()
+    keys = re.findall(r"^(\w+) = ", text, re.MULTILINE) + re.findall(r"^\[(\w+)\]", text, re.MULTILINE)
+    assert sorted(keys) == sorted(entry.name for entry in fields(Plan))
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.stem)
+def test_the_plans_of_the_examples_can_be_read(path: Path) -> None:
+    plan = plan_of(path)
+    assert plan.intended_use
+    assert plan.reference_standard
+
+
+def test_the_readme_shows_every_key(tmp_path: Path) -> None:
+    (shown,) = re.findall(r"```toml\n(.*?)```", (EXAMPLES.parent / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "plan.toml").write_text(shown, encoding="utf-8")
+    plan = plan_of(tmp_path / "plan.toml")
+    assert not [entry.name for entry in fields(Plan) if getattr(plan, entry.name) == getattr(Plan(), entry.name)]
+
+
+def test_the_help_names_every_key(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["report", "--help"])
+    said = " ".join(re.sub(r"[│\s]+", " ", capsys.readouterr().out).split())
+    assert not [entry.name for entry in fields(Plan) if entry.name not in said]
 
 
 def test_groups_may_be_named_without_reasons() -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from property_tests import examples
 from small_tables import T, tables
 
 import fmfair
@@ -86,7 +87,7 @@ def test_pairs_are_written_and_read(tmp_path: Path) -> None:
     assert fmfair.evaluate(T, **COLUMNS, ci=None).pairs.is_empty()
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(frame=tables())
 def test_pairs_of_any_table(frame: pl.DataFrame) -> None:
     for row in pairs(frame, metrics="all").values():

@@ -55,7 +55,7 @@ EDGES = {
 
 def evaluated(frame: pl.DataFrame, metrics: Any, **options: Any) -> pl.DataFrame:
     """The group values of `evaluate` at 0.5 by column `group`."""
-    options = {"attributes": ["group"], "by": [], "score_type": "probability", **options}
+    options = {"attributes": ["group"], "by": [], "score_type": "probability", "ci": None, **options}
     return fmfair.evaluate(frame, y_true="y", y_score="p", metrics=metrics, **options).groups
 
 

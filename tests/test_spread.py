@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_tests import examples
 from small_tables import T
 from statistics_data import W, Y
 
@@ -117,7 +118,7 @@ def tables(draw: st.DrawFn) -> list[Row]:
     return [(a, b / 8, c, d) for a, b, c, d in zip(y, score, weight, unit, strict=True)]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(rows=tables(), weighted=st.booleans(), clustered=st.booleans())
 def test_variances_equal_loops_over_rows_and_patients(rows: list[Row], weighted: bool, clustered: bool) -> None:
     rows = [(y, s, w if weighted else 1.0, u if clustered else i) for i, (y, s, w, u) in enumerate(rows)]
@@ -189,7 +190,7 @@ def test_levels_that_are_none(level: Any) -> None:
         lambda rows: all(len({c for c, y, _ in rows if y == label}) > 1 for label in (0, 1))
     )
 )
-@settings(max_examples=30, deadline=None)
+@examples(30, deadline=None)
 def test_the_variance_of_an_auc_is_never_less_than_the_sandwich(rows: list[tuple[int, int, int]]) -> None:
     """So it is never negative, whatever the influences: no more patients have a positive than there are patients."""
     patients = sorted({c for c, _, _ in rows})

@@ -8,13 +8,14 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_tests import examples
 from random_tables import tables
 from sql_tables import Case, assert_same, connected, rows, run
 
 METRICS = ["bce", "brier", "observed_expected", "ece", "ece_squared", "ece_rms", "ece(bins=7)"]
-FEW = settings(max_examples=15)
+FEW = examples(8)
 SCORES = st.floats(0, 1) | st.sampled_from([k / n for n in (3, 7, 10, 20) for k in range(n + 1)])
 
 
@@ -50,7 +51,7 @@ def test_random_tables_without_weights(data: st.DataObject) -> None:
     assert_twins(Case.drawn(data.draw(tables(by=[2], max_attributes=3)), metrics=METRICS))
 
 
-@settings(max_examples=10)  # the published conventions take the engine in Polars ten times as long
+@examples(6)  # the published conventions take the engine in Polars ten times as long
 @given(data=st.data())
 def test_random_tables_in_the_published_conventions(data: st.DataObject) -> None:
     drawn = data.draw(tables(by=[2]))

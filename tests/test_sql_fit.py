@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_tests import examples
 from random_tables import LOGITS, tables
 from sql_tables import Case, assert_same, connected, rows, run
 
 from fmfair.fit import fit_cells
 
 METRICS = ["calibration_intercept", "calibration_slope"]
-FEW = settings(max_examples=15)
+FEW = examples(8)
 
 
 def fitted(case: Case) -> pl.DataFrame:
@@ -66,7 +67,7 @@ def test_random_tables_with_logits_beside_the_scores(data: st.DataObject) -> Non
     assert_twins(Case.drawn(data.draw(tables(beside=True)), metrics=METRICS))
 
 
-@settings(max_examples=10)
+@examples(6)
 @given(
     x=st.lists(st.floats(-1e308, 1e308) | st.sampled_from(LOGITS), min_size=2, max_size=12),
     y=st.lists(st.sampled_from([0, 1]), min_size=12, max_size=12),

@@ -10,8 +10,9 @@ from unittest import mock
 import duckdb
 import polars as pl
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_tests import examples, unshrunk
 from random_tables import Table, tables
 from sql_tables import assert_same, rows, run
 
@@ -107,7 +108,7 @@ def compared_values(draw: st.DrawFn) -> tuple[pl.DataFrame, pl.DataFrame, list[M
 
 
 @given(compared_values())
-@settings(max_examples=25)
+@examples(12)
 def test_sql_compares_any_values_as_polars_does(
     connection: duckdb.DuckDBPyConnection, arguments: tuple[Any, ...]
 ) -> None:
@@ -115,7 +116,7 @@ def test_sql_compares_any_values_as_polars_does(
 
 
 @given(st.data())
-@settings(max_examples=5, phases=[Phase.generate])
+@unshrunk(5)
 @pytest.mark.parametrize("conventions", ["standard", "fairmedfm"])
 def test_sql_compares_the_groups_of_whole_evaluations_as_polars_does(
     connection: duckdb.DuckDBPyConnection, conventions: str, data: st.DataObject

@@ -6,8 +6,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_tests import examples
 from random_tables import tables
 from sql_tables import Case, assert_same, connected, rows, run
 
@@ -19,7 +20,7 @@ STEMS = (
     *("thresholds", "confusion", "rates", "reasons", "measured"),
 )
 KEYS = ["cell", "position", "t"]
-FEW = settings(max_examples=6)
+FEW = examples(4)
 PARAMETERS = ["partial_auc(tpr=(0.8, 1))", "partial_auc(fpr=(0, 0.3), corrected=False)", "tpr_at_fpr(0.3)", "ece(7)"]
 EVERYTHING = [*(m.name for m in CLASSIFICATION), *PARAMETERS]
 
@@ -79,7 +80,7 @@ def test_random_tables_with_weights(weights: str, tolerance: float, data: st.Dat
     assert_twins(Case.drawn(data.draw(tables(weights=weights, beside=True)), metrics=EVERYTHING), tolerance)
 
 
-@settings(max_examples=5)
+@examples(4)
 @given(data=st.data())
 def test_random_tables_in_the_published_conventions(data: st.DataObject) -> None:
     drawn = data.draw(tables())

@@ -9,14 +9,15 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_tests import examples
 from random_tables import tables
 from sql_tables import Case, assert_same, connected, load, rows, run
 
 from fmfair.groupings import Grouping
 
-FEW = settings(max_examples=12)
+FEW = examples(8)
 METRICS = [
     "auc",
     "average_precision",

@@ -9,8 +9,9 @@ import duckdb
 import polars as pl
 import pytest
 import sqlfluff
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_tests import examples
 from sql_tables import SQL, rows, run
 
 from fmfair.metrics.formula import to_expr, to_sql
@@ -174,7 +175,7 @@ def test_only_the_rates_asked_for_are_computed() -> None:
 AMOUNTS = st.sampled_from([0.0, 0.0, 1.0, 2.0, 3.0, 7.0, 1000.0, 1e9])
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     counts=st.lists(st.tuples(AMOUNTS, AMOUNTS, AMOUNTS, AMOUNTS), min_size=1, max_size=4),
     threshold=st.sampled_from([0.0, 0.3, 1.0, 1.5, None]),

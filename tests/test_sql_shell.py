@@ -18,8 +18,9 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 from duckdb_alone import type_in
-from hypothesis import Phase, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from property_tests import unshrunk
 from random_tables import Table, tables
 from reports import evaluate
 from sql_shell import BOTH, ROOT, assert_same_table, column, commands, in_process, long, wide
@@ -174,7 +175,7 @@ def test_duckdb_alone_gives_the_tables_of_the_report(name: str, answers: Callabl
 
 
 @given(st.data())
-@settings(max_examples=4, phases=[Phase.generate])
+@unshrunk(4)
 @pytest.mark.parametrize("scale", ["probability", "logit", "rank"])
 def test_any_table_gives_the_tables_of_the_report(scale: str, data: st.DataObject) -> None:
     by = data.draw(st.sampled_from([(), (2,), (2, 3)]))

@@ -8,20 +8,16 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from property_tests import unshrunk
 from random_tables import tables
 
 import fmfair
 from fmfair.spread import FACTS, with_spread
 
 KEY = ["grouping", "cell", "order", "t"]
-
-
-def examples(count: int) -> settings:
-    """So many tables; the first that fails is shown as it is, since making it smaller takes minutes."""
-    return settings(max_examples=count, phases=[Phase.generate])
 
 
 MODES: dict[str, dict[str, Any]] = {
@@ -82,35 +78,35 @@ def same_of(data: st.DataObject, mode: str, weights: str = "whole", **given: Any
 
 
 @pytest.mark.parametrize("mode", MODES)
-@examples(5)
+@unshrunk(3)
 @given(data=st.data())
 def test_probabilities(mode: str, data: st.DataObject) -> None:
     same_of(data, mode, weights="decimal", by=[2])
 
 
 @pytest.mark.parametrize("mode", MODES)
-@examples(3)
+@unshrunk(2)
 @given(data=st.data())
 def test_logits(mode: str, data: st.DataObject) -> None:
     same_of(data, mode, scale="logit")
 
 
 @pytest.mark.parametrize("mode", MODES)
-@examples(3)
+@unshrunk(2)
 @given(data=st.data())
 def test_ranks_beside_decisions(mode: str, data: st.DataObject) -> None:
     same_of(data, mode, scale="rank", decisions=True)
 
 
 @pytest.mark.parametrize("mode", MODES)
-@examples(3)
+@unshrunk(2)
 @given(data=st.data())
 def test_decisions_alone(mode: str, data: st.DataObject) -> None:
     same_of(data, mode, scale=None)
 
 
 @pytest.mark.parametrize("mode", ["rows", "patients"])
-@examples(3)
+@unshrunk(2)
 @given(data=st.data())
 def test_published_conventions(mode: str, data: st.DataObject) -> None:
     table = data.draw(tables(by=[2]))

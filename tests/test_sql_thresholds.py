@@ -9,15 +9,16 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_tests import examples
 from random_tables import RULES, tables
 from sql_tables import Case, assert_same, connected, load, rows, run
 
 from fmfair.groupings import Grouping
 from fmfair.thresholds import DECIDED_T
 
-FEW = settings(max_examples=8)
+FEW = examples(5)
 STEMS = ("blocks", "thresholds", "confusion")
 SCORES = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4]
 NEXT = math.nextafter(0.7, 1.0)

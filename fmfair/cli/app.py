@@ -212,13 +212,23 @@ def write_report(
     output_path: Annotated[
         str | None, typer.Option("--output", metavar="PATH", help="The document to write; default report.html")
     ] = None,
-    plan: Annotated[str | None, typer.Option("--plan", metavar="FILE", help="What you know of it (TOML)")] = None,
+    plan: Annotated[
+        str | None, typer.Option("--plan", metavar="FILE", help="What you know of it; see fmfair plan")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing.")] = False,
 ) -> None:
     """Writes stored results as one HTML document for people, which needs no network and no program but a browser."""
     from fmfair.cli.page import report
 
     raise typer.Exit(report(results, output_path, plan, quiet=quiet))
+
+
+@app.command("plan")
+def print_plan() -> None:
+    """Prints an empty plan: a TOML file with what only you know, for fmfair score --plan and fmfair report --plan."""
+    from fmfair.page.plan import template
+
+    output.say(template(), sys.stdout)
 
 
 @app.command("metrics")

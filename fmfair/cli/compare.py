@@ -10,10 +10,12 @@ from typing import Any
 from fmfair import readers
 from fmfair.cli import output
 from fmfair.cli.arguments import OF_TASK, SHARED, choose_task, find_roles, plain_arguments, typed_arguments
+from fmfair.cli.command import command
 from fmfair.cli.tables import mask_paths, predictions, table_path
 from fmfair.cli.wording import in_flags
 from fmfair.comparison.compare import compare as compare_models
 from fmfair.comparison.result import Comparison
+from fmfair.inputs import hashed
 from fmfair.notes import Notes
 
 Given = Mapping[str, Any]
@@ -37,7 +39,7 @@ def compare(given: Given, flags: Mapping[str, str]) -> int:
     form = given["form"] or "table"
     output.check_format(form)
     write = output.destination(given["output_path"], [table_path(given), given["metadata"]])
-    found = _compared(given)
+    found = _compared(given, flags)
     if write is not None:
         write(found)
     output.say(output.formatted(found, form), sys.stdout)
@@ -50,7 +52,7 @@ def compare(given: Given, flags: Mapping[str, str]) -> int:
     return 1
 
 
-def _compared(given: Given) -> Comparison:
+def _compared(given: Given, flags: Mapping[str, str]) -> Comparison:
     """The comparison of the models in the table that the options name."""
     everything = {**dict.fromkeys((*SHARED, *OF_TASK["cls"], *OF_TASK["seg"], "task", "empty_score")), **given}
     everything["no_by"] = False
@@ -68,7 +70,7 @@ def _compared(given: Given) -> Comparison:
         arguments |= columns.values
     by = arguments.pop("by", ["model"])
     arguments |= {name: given[name] for name in _ASKED if given[name] is not None}
-    with output.spinner("comparing", shown=shown):
+    with output.spinner("comparing", shown=shown), hashed(frame=table_path(given), metadata=given["metadata"]) as files:
         found = compare_models(source, by if given["no_by"] or len(by) > 1 else by[0], **arguments)
-    facts = {"input": table_path(given)} | ({"metadata_table": given["metadata"]} if given["metadata"] else {})
-    return replace(found, notes=(*notes, *found.notes), metadata={**found.metadata, **facts})
+        facts = {"command": command("compare", given, flags)} | files.facts()
+    return replace(found, notes=(*notes, *found.notes), metadata=found.metadata | facts)

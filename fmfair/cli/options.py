@@ -94,7 +94,7 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType({
     "Output": (
         Option("output_path", "--output", "PATH", "Write report.json (everything), groups.csv, or results/ (Parquet)"),
         Option("html_path", "--html", "PATH", "Write the report as one document for people: report.html"),
-        Option("plan", "--plan", "FILE", "What you know of it, for the document (TOML): intended_use, population, ..."),
+        Option("plan", "--plan", "FILE", "What you know of it, for the document; fmfair plan prints one to fill in"),
         Option("form", "--format", "table|pairs|json|csv", "Print tables (default), pairs of groups, JSON, or groups"),
         Option("quiet", "--quiet", None, "Print no notes, no warnings and no progress", "switch"),
         Option("fail_if", "--fail-if", "CONDITION", 'Exit with status 1 where it holds: "tpr.gap>0.1"', "texts"),
@@ -223,8 +223,9 @@ fmfair report results/ --plan plan.toml --output report.html
 """,
     (
         """The document is made from the stored results alone, so that the same results give the same document. The plan
-        is a TOML file with what fmfair cannot know: title, intended_use, population, reference_standard, thresholds,
-        groups, criteria and others; what is missing reads "not stated".""",
+        is a TOML file with what fmfair cannot know: title, intended_use, unit, data, population, reference_standard,
+        thresholds, claim, pre_specified, limits, author, date, groups, groups_without_data, recorded_by and criteria;
+        fmfair plan > plan.toml writes an empty one. What is missing reads "not stated".""",
         _STATUS,
     ),
 )

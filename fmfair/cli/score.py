@@ -12,12 +12,14 @@ import polars as pl
 from fmfair import readers
 from fmfair.cli import fail_if, output, page
 from fmfair.cli.arguments import choose_task, find_roles, plain_arguments, refuse_other_task, typed_arguments
+from fmfair.cli.command import command
 from fmfair.cli.count import report_of
 from fmfair.cli.tables import complete_rows, mask_paths, predictions, table_path
 from fmfair.cli.wording import in_flags
 from fmfair.columns import holds_counts
 from fmfair.errors import plural
 from fmfair.evaluation import evaluate
+from fmfair.inputs import hashed
 from fmfair.notes import Notes
 from fmfair.report import Report
 from fmfair.segmentation import evaluate_segmentation
@@ -76,6 +78,11 @@ def nothing_computed(report: Report) -> list[str]:
 
 def evaluated(given: Given, flags: Mapping[str, str]) -> Report:
     """The report on the table that the options name."""
+    report = _evaluated(given, flags)
+    return replace(report, metadata=report.metadata | {"command": command("score", given, flags)})
+
+
+def _evaluated(given: Given, flags: Mapping[str, str]) -> Report:
     path, notes, shown = table_path(given), Notes(given["suppress_below"]), not given["quiet"]
     with output.spinner("reading", shown=shown):
         source = predictions(given, notes)
@@ -87,15 +94,15 @@ def evaluated(given: Given, flags: Mapping[str, str]) -> Report:
     arguments = plain_arguments(given, schema.names(), task or "cls")
     columns = find_roles(arguments, schema, task)
     arguments |= typed_arguments(arguments, given, columns, source, notes)
-    if task == "seg":
-        if "pred_mask" in columns.values:
-            source = mask_paths(source, columns, path)
-        report = evaluate_segmentation(source, **arguments)
-    else:
-        complete = complete_rows(source, given, columns, notes)
-        # Parquet is handed over as the path that it is, so that it may be read where it lies.
-        as_it_is = complete is source and given["metadata"] is None and readers.parquet_files(path)
-        with output.spinner("evaluating", shown=shown):
-            report = evaluate(path if as_it_is else complete, **arguments)
-    facts = {"input": path} | ({"metadata_table": given["metadata"]} if given["metadata"] else {})
-    return replace(report, notes=(*notes, *report.notes), metadata={**report.metadata, **facts})
+    with hashed(frame=path, metadata=given["metadata"]) as files:
+        if task == "seg":
+            if "pred_mask" in columns.values:
+                source = mask_paths(source, columns, path)
+            report = evaluate_segmentation(source, **arguments)
+        else:
+            complete = complete_rows(source, given, columns, notes)
+            # Parquet is handed over as the path that it is, so that it may be read where it lies.
+            as_it_is = complete is source and given["metadata"] is None and readers.parquet_files(path)
+            with output.spinner("evaluating", shown=shown):
+                report = evaluate(path if as_it_is else complete, **arguments)
+        return replace(report, notes=(*notes, *report.notes), metadata=report.metadata | files.facts())

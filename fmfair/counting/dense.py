@@ -105,7 +105,7 @@ class _Sums:
     def position(self, codes: Mapping[str, pl.Expr]) -> pl.Expr:
         """Which combination a row belongs to, as a position in the arrays; NULL where a value is unknown."""
         at, stride = pl.col("cell"), self._shape[-1]
-        for column, known in reversed(self._values.items()):
+        for column, known in reversed([*self._values.items()]):
             at, stride = at + codes[column] * stride, stride * known.len()
         return at.cast(pl.Int64)
 

@@ -14,6 +14,7 @@ from fmfair.counting.gap_bounds import compare_bounded
 from fmfair.counting.measured import Measuring
 from fmfair.counting.merging import added_up, read_counts
 from fmfair.errors import listing, plural
+from fmfair.inputs import hashed
 from fmfair.metadata import describe, tested
 from fmfair.notes import Notes
 from fmfair.options import Threshold, check_options
@@ -89,7 +90,9 @@ def evaluate_counts(
         reference=reference,
         margins=margins,
     )
-    table, facts = added_up(read_counts(counts))
+    with hashed(counts=counts) as files:
+        table, facts = added_up(read_counts(counts))
+        inputs = files.facts()
     counted = numbered(table, facts)
     options = replace(
         asked,
@@ -107,6 +110,7 @@ def evaluate_counts(
     columns = Columns(attributes=tuple(facts.attributes), by=tuple(counted.by.columns))
     metadata = describe("classification", counted, columns, options, "counts") | tested(options, frames)
     metadata["counts"] = {"grid": facts.grid, "suppress_below": facts.suppress_below}
+    metadata |= inputs
     return Report(**frames, notes=tuple(notes), metadata=metadata)
 
 

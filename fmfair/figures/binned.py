@@ -11,8 +11,9 @@ import numpy.typing as npt
 import polars as pl
 
 from fmfair.errors import FmfairError, listing, near
+from fmfair.export import Frames
 from fmfair.figures.data import FEW, Where, picked
-from fmfair.figures.text import name_of
+from fmfair.figures.text import ALL, name_of
 from fmfair.statistics.interval import Interval
 from fmfair.statistics.proportions import wilson
 from fmfair.statistics.quantiles import normal_critical
@@ -54,9 +55,9 @@ class Binned:
         return 0 if self.n_pos is None else int(self.n_pos.sum())
 
     @property
-    def counts(self) -> str:
-        """The counts in words."""
-        return f"n {self.rows:,}" + ("" if self.n_pos is None else f", {self.positives:,} positive")
+    def name(self) -> str:
+        """What the scores are of."""
+        return ALL if self.group is None else self.group
 
     @property
     def said(self) -> str | None:
@@ -76,13 +77,41 @@ def _from_above(counts: Floats) -> Floats:
     return np.cumsum(counts[::-1])[::-1]
 
 
-def binned(
-    curves: pl.DataFrame, attribute: str | None, where: Where = None, *, labelled: bool = True
-) -> tuple[Binned, list[Binned]]:
-    """The scores of all rows, and those of the groups of an attribute; no groups where none is named.
+@dataclass(frozen=True)
+class Curves:
+    """The scores of all rows, and those of the groups of an attribute.
+
+    Attributes:
+        whole: Those of all rows.
+        groups: Those of the groups; none where no attribute was named.
+        attribute: The attribute.
+    """
+
+    whole: Binned
+    groups: Sequence[Binned]
+    attribute: str | None
+
+    @property
+    def shown(self) -> Sequence[Binned]:
+        """What has a panel."""
+        return self.groups or [self.whole]
+
+    @property
+    def there(self) -> list[Binned]:
+        """What has a curve."""
+        return [scores for scores in self.shown if scores.said is None]
+
+    @property
+    def by(self) -> str:
+        """Of which attribute a figure is, for its title."""
+        return "" if self.attribute is None else f" by {name_of(self.attribute)}"
+
+
+def curves_of(frames: Frames, attribute: str | None, where: Where = None, *, labelled: bool = True) -> Curves:
+    """The scores of all rows, and those of the groups of an attribute where one is named.
 
     Args:
-        curves: The frame of scores in bins.
+        frames: Those of the report.
         attribute: The attribute whose groups are wanted.
         where: The by-key.
         labelled: Whether positives are needed, which the curves of a segmentation do not have.
@@ -90,17 +119,20 @@ def binned(
     Raises:
         FmfairError: The report has no curves, no such attribute, or several by-keys and none is named.
     """
-    if not curves.height:
+    curves = frames.get("curves")
+    if curves is None or curves.is_empty():
         raise FmfairError("the report has no curves: they need scores that are probabilities, and no suppress_below=")
     rows = picked(curves, where)
     if labelled and rows["n_pos"].null_count():
-        raise FmfairError("the curves of a segmentation have no positives; plot.risk_distribution shows them")
+        raise FmfairError("the curves of a segmentation have no positives; plot.dice_distribution shows them")
     known = [name for name in rows["attribute"].unique(maintain_order=True) if name]
     if attribute is not None and attribute not in known:
         raise FmfairError(f"no curves by {attribute!r}{near(attribute, known)}; expected one of {listing(known)}")
-    parts = rows.filter(pl.col("attribute") == (attribute or "")).partition_by("group", maintain_order=True)
     whole = _one(rows.filter(pl.col("attribute") == ""), None)
-    return whole, [] if attribute is None else [_one(part, part["group"][0]) for part in parts]
+    if attribute is None:
+        return Curves(whole, [], None)
+    parts = rows.filter(pl.col("attribute") == attribute).partition_by("group", maintain_order=True)
+    return Curves(whole, [_one(part, part["group"][0]) for part in parts], attribute)
 
 
 def _one(rows: pl.DataFrame, group: str | None) -> Binned:
@@ -173,6 +205,20 @@ def distribution(scores: Binned) -> list[dict[str, float | str]]:
                 {"outcome": outcome, "low": k * WIDTH, "high": (k + 1) * WIDTH, "n": float(count), "share": share}
             )
     return points
+
+
+def quantile(counts: Floats, low: Floats, high: Floats, share: float) -> float:
+    """Where this share of the counts lies below, taken as evenly spread within their bins.
+
+    Examples:
+        >>> low, high = np.array([0.5, 0.6, 0.8]), np.array([0.6, 0.7, 0.9])
+        >>> round(quantile(np.array([1.0, 2.0, 1.0]), low, high, 0.5), 6)
+        0.65
+    """
+    sums = np.cumsum(counts)
+    place = int(np.searchsorted(sums, share * sums[-1]))
+    inside = (share * sums[-1] - (sums[place] - counts[place])) / counts[place]
+    return float(low[place] + inside * (high[place] - low[place]))
 
 
 def median_below(counts: Floats, high: Floats) -> float:

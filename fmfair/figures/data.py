@@ -12,6 +12,7 @@ from fmfair.export import texts
 from fmfair.figures.text import UNITS, metric_of, name_of
 from fmfair.marks import MARKS, carrier
 from fmfair.metrics.metric import Metric
+from fmfair.numerals import as_sentence
 from fmfair.shown import HEADLINE
 
 Where = Mapping[str, Any] | None
@@ -170,6 +171,16 @@ def context(rows: pl.DataFrame, where: Where) -> str:
         chosen = "decisions as given" if rule == "y_pred" else name_of(rule)
         said.append(f"threshold {shown}" if rule == "fixed" else " ".join(filter(None, (chosen, shown))))
     return ", ".join(said)
+
+
+def of_context(said: str) -> str:
+    """Which by-key and threshold a figure is of, in brackets behind its name."""
+    return f" ({said})" if said else ""
+
+
+def reading(of: str, aid: str) -> str:
+    """How a figure is read, after which by-key and threshold it is of."""
+    return f"{as_sentence(of)}. {as_sentence(aid)}" if of else as_sentence(aid)
 
 
 def headline(overall: pl.DataFrame) -> str:

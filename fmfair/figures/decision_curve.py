@@ -2,78 +2,61 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import altair as alt
-import polars as pl
-
-from fmfair.figures.binned import Binned, benefit_points, binned
+from fmfair.export import Frames
+from fmfair.figures.binned import Binned, Curves, benefit_points, curves_of
 from fmfair.figures.data import Where
-from fmfair.figures.panels import Panels, by_name, panels_of
+from fmfair.figures.panels import Panels, Scale, panels_of
 from fmfair.figures.text import first_few
-from fmfair.figures.theme import BLUE, INK, MUTED, Look, Words, drawn, unchecked
+from fmfair.figures.theme import BLUE, INK, MUTED, Layer, Look, Spec, Words, drawn
 
 # The lowest net benefit that is shown, as a share of the highest: what lies far below none is of no interest.
 _BELOW = 0.25
 
 
-@unchecked
-def decision_curve(
-    curves: pl.DataFrame, *, attribute: str | None = None, where: Where = None, look: Look | None = None
-) -> alt.LayerChart:
+def decision_curve(frames: Frames, look: Look, *, attribute: str | None = None, where: Where = None) -> Spec:
     """A panel per group: the net benefit of the model at every threshold, beside those of calling all or none positive.
 
     Args:
-        curves: The frame of scores in bins.
+        frames: Those of the report.
+        look: The width.
         attribute: The attribute whose groups are shown; all rows alone where left out.
         where: The by-key to show.
-        look: The width.
 
     Raises:
         FmfairError: The report has no curves, no such attribute, or several by-keys and none is named.
     """
-    look = look or Look()
-    whole, groups = binned(curves, attribute, where)
-    shown = groups or [whole]
-    rates = [scores.positives / scores.rows for scores in shown if scores.said is None]
+    curves = curves_of(frames, attribute, where)
+    rates = [scores.positives / scores.rows for scores in curves.there]
     top = float(f"{1.05 * max(rates, default=1.0):.2g}")
-    titles = ("↑ net benefit, higher is better", "threshold →")
-    panels = panels_of(shown, look, titles, y=(-_BELOW * top, top), marks=(0.0, top))
-    none = [{"a": 0.0, "b": 0.0}, {"a": 1.0, "b": 0.0}]
-    zero = [row for k, _ in panels.drawn for row in panels.line(k, none, "a", "b")]
-    layers = [*panels.frames(), panels.lines(zero, color=MUTED, strokeWidth=1)]
-    for series, colour, dash in (("all", INK, [5, 3]), ("model", BLUE, [1, 0])):
-        rows = [row for k, s in panels.drawn for row in _placed(panels, k, s, series)]
-        layers.append(panels.lines(rows, color=colour, strokeDash=dash))
-    words = decision_curve_words(curves, attribute=attribute, where=where, look=look)
-    return drawn(layers, panels.area, words)
+    scale = Scale("↑ net benefit, higher is better", (-_BELOW * top, top), (0.0, top))
+    panels = panels_of(curves.shown, look, scale, Scale("threshold →"))
+    none = [{"threshold": at, "none": 0.0} for at in (0.0, 1.0)]
+    layers = [
+        *panels.frames(),
+        panels.lines(panels.everywhere(none, "threshold", "none"), color=MUTED, strokeWidth=1),
+        _line(panels, "all", color=INK, strokeDash=[5, 3]),
+        _line(panels, "model", color=BLUE),
+    ]
+    return drawn(layers, panels.area, _words(curves))
 
 
-def _placed(panels: Panels, panel: int, scores: Binned, series: str) -> list[dict[str, Any]]:
-    """The line of one strategy as far as it is not below the panel."""
-    points: list[dict[str, Any]] = []
-    for point in benefit_points(scores):
-        if point[series] < panels.y[0]:
-            break
-        points.append(point)
-    return [{**row, "group": scores.group} for row in panels.line(panel, points, "threshold", series, series)]
+def _line(panels: Panels, series: str, **style: object) -> Layer:
+    """The line of one strategy in every panel, as far as it is not below the panel."""
+
+    def points_of(scores: Binned) -> list[dict[str, float]]:
+        points = benefit_points(scores)
+        lowest = panels.y.ends[0]
+        return points[: next((k for k, point in enumerate(points) if point[series] < lowest), None)]
+
+    return panels.lines(panels.each(points_of, "threshold", series, series), **style)
 
 
-def decision_curve_words(
-    curves: pl.DataFrame,
-    *,
-    attribute: str | None = None,
-    where: Where = None,
-    look: Look | None = None,  # noqa: ARG001
-) -> Words:
-    """Title, reading aid and description; the arguments are those of `decision_curve`."""
-    whole, groups = binned(curves, attribute, where)
-    there = [scores for scores in groups or [whole] if scores.said is None]
-    title = f"Net benefit{by_name(attribute)}"
-    if whole.said is None and whole.n_pos is not None:
-        title += f": on all rows {_best(whole)}"
+def _words(curves: Curves) -> Words:
+    title = f"Net benefit{curves.by}"
+    if curves.whole.said is None:
+        title += f": on all rows {_best(curves.whole)}"
     aid = "Solid: the model; dashed: all called positive; line at 0: none called positive."
-    said = [f"{scores.group or 'all rows'}: {_best(scores)}" for scores in there]
+    said = [f"{scores.name}: {_best(scores)}" for scores in curves.there]
     return Words(title, aid, f"{title}. {first_few(said)}.")
 
 

@@ -2,189 +2,111 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
 import polars as pl
 
-from fmfair.figures.data import Where, attributes_of, context, measured, valued, with_reference
+from fmfair.export import Frames
+from fmfair.figures.data import Where, attributes_of, context, measured, of_context, reading, valued, with_reference
 from fmfair.figures.forest_layout import Layout, layout_of, value_text
-from fmfair.figures.scale import Along, domain_of, value_axis
-from fmfair.figures.text import first_few, name_of, short_name
-from fmfair.figures.theme import (
-    BAND,
-    BLUE,
-    INK,
-    MUTED,
-    PAPER,
-    Area,
-    Layer,
-    Look,
-    Words,
-    drawn,
-    pixels,
-    rows_chart,
-    text_layer,
-    unchecked,
-)
+from fmfair.figures.layers import Rows, end, layer, pixels, points, text_layer, whiskers
+from fmfair.figures.scale import Along, cut_off, domain_of, value_axis
+from fmfair.figures.text import ALL, first_few, name_of, short_name
+from fmfair.figures.theme import BAND, BLUE, INK, MUTED, Layer, Look, Spec, Words, drawn
 from fmfair.figures.words import differences, finding
 
-ALL = "all rows"
+# Of all rows, of the reference group, and of the others.
+_SHAPES = (("square", 70, INK), ("diamond", 110, BLUE), ("circle", 70, BLUE))
 
 
-@unchecked
 def forest(
-    groups: pl.DataFrame,
-    overall: pl.DataFrame,
-    gaps: pl.DataFrame,
-    metric: str,
-    *,
-    attributes: Sequence[str] | None = None,
-    where: Where = None,
-    look: Look | None = None,
-) -> alt.LayerChart:
+    frames: Frames, metric: str, look: Look, *, attributes: Sequence[str] | None = None, where: Where = None
+) -> Spec:
     """A forest plot of one metric: point and interval per group, the value of all rows as a line with its band.
 
-    The scale is that of all attributes, also where only some are shown, so that several plots of a metric compare.
+    The scale is that of all attributes, also where only some are shown, so that several plots of a metric compare. An
+    interval that would make it useless for the others is cut off with the head of an arrow.
 
     Args:
-        groups: The frame of group values.
-        overall: That of the values on all rows.
-        gaps: That of the comparisons, for the title.
+        frames: Those of the report.
         metric: The name of a metric of the report.
+        look: Width, level of the intervals, reference groups and order.
         attributes: Those to show, intersections among them; all single ones where left out.
         where: The by-key to show, such as `{"model": "a"}`, and the `threshold` or `threshold_rule`, of which the
             first is shown where left out.
-        look: Width, level of the intervals, reference groups and order.
 
     Raises:
         FmfairError: There is no such metric, attribute or by-key, or several by-keys and none is named.
     """
-    look = look or Look()
-    shown = forest_rows(groups, overall, metric, attributes=attributes, where=where, look=look)
-    chosen = attributes_of(groups, attributes)
-    words = forest_words(groups, overall, gaps, metric, attributes=attributes, where=where, look=look)
-    every = measured(groups, metric, where)
+    every = measured(frames["groups"], metric, where)
+    chosen = attributes_of(frames["groups"], attributes)
     single = pl.col("attribute_parts").list.len() == 1
-    scaled = valued(every.filter(single | pl.col("attribute").is_in(chosen)), metric)
-    whole = [row for row in shown if row["attribute"] == ""]
-    domain = domain_of([*scaled.filter(pl.col("kind") == "point").to_dicts(), *whole], metric)
+    groups = with_reference(valued(every.filter(single | pl.col("attribute").is_in(chosen)), metric), look.reference)
+    whole = valued(measured(frames["overall"], metric, where).head(1), metric)
+    shown = _rows(whole, groups, chosen, look)
+    domain = domain_of([*groups.filter(pl.col("kind") == "point").to_dicts(), *whole.to_dicts()], metric)
     layout = layout_of(shown, metric, look)
-    return drawn(_layers(layout, domain, metric), layout.area, words)
+    x = Along(domain, value_axis(metric, layout.area.width, grid=layout.grid))
+    found = differences(frames["gaps"], groups, metric, chosen, where)
+    words = _words(shown, metric, look, finding(found, metric, chosen, look), context(every, where), domain)
+    return drawn(_layers(layout, x), layout.area, words)
 
 
-def forest_rows(
-    groups: pl.DataFrame,
-    overall: pl.DataFrame,
-    metric: str,
-    *,
-    attributes: Sequence[str] | None = None,
-    where: Where = None,
-    look: Look | None = None,
-) -> list[dict[str, Any]]:
+def _rows(whole: pl.DataFrame, groups: pl.DataFrame, attributes: Sequence[str], look: Look) -> list[dict[str, Any]]:
     """The rows of a forest plot from top to bottom: all rows (attribute ``), then the groups of each attribute."""
-    look = look or Look()
-    chosen = attributes_of(groups, attributes)
-    rows = with_reference(valued(measured(groups, metric, where), metric), look.reference)
-    parts = [rows.filter(pl.col("attribute") == name) for name in chosen]
+    parts = [groups.filter(pl.col("attribute") == name) for name in attributes]
     if look.by_value:
         parts = [part.sort("value", nulls_last=True, maintain_order=True) for part in parts]
-    whole = valued(measured(overall, metric, where).head(1), metric).with_columns(
-        attribute=pl.lit(""), group=pl.lit(ALL), reference=pl.lit(value=False)
-    )
+    whole = whole.with_columns(attribute=pl.lit(""), group=pl.lit(ALL), reference=pl.lit(value=False))
     names = ("attribute", "group", "value", "ci_low", "ci_high", "n", "n_pos", "kind", "said", "reference")
     return pl.concat([part.select(names) for part in (whole, *parts)]).to_dicts()
 
 
-def forest_words(
-    groups: pl.DataFrame,
-    overall: pl.DataFrame,
-    gaps: pl.DataFrame,
-    metric: str,
-    *,
-    attributes: Sequence[str] | None = None,
-    where: Where = None,
-    look: Look | None = None,
-) -> Words:
-    """Title, reading aid and description of a forest plot; the arguments are those of `forest`."""
-    look = look or Look()
-    chosen = attributes_of(groups, attributes)
-    title = finding(differences(gaps, groups, metric, chosen, where), metric, chosen, look)
-    shown = forest_rows(groups, overall, metric, attributes=attributes, where=where, look=look)
-    sure = any(row["ci_low"] is not None for row in shown)
-    point = f"Point and {look.interval} per group" if sure else "A point per group, without intervals"
-    line = "line and band: all rows" if sure else "line: all rows"
-    marked = "; diamond: reference group" if any(row["reference"] for row in shown) else ""
-    of = context(measured(groups, metric, where), where)
-    said = [f"{name_of(row['group'])} {value_text(row, metric)}" for row in shown]
-    alt_text = f"Forest plot of {short_name(metric)}{f' ({of})' if of else ''}. {title}. {first_few(said)}."
-    return Words(title, f"{of}. {point}; {line}{marked}." if of else f"{point}; {line}{marked}.", alt_text)
+def _words(rows: Rows, metric: str, look: Look, title: str, of: str, domain: tuple[float, float]) -> Words:
+    sure = any(row["ci_low"] is not None for row in rows)
+    drawn_ones = cut_off([row for row in rows if row["kind"] == "point"], domain)
+    cut = any(row["below"] or row["above"] for row in drawn_ones)
+    aid = f"Point and {look.interval} per group" if sure else "A point per group, without intervals"
+    aid += "; line and band: all rows" if sure else "; line: all rows"
+    aid += "; diamond: reference group" if any(row["reference"] for row in rows) else ""
+    aid += "; arrow: the interval goes on" if cut else ""
+    said = [f"{name_of(row['group'])} {value_text(row, metric)}" for row in rows]
+    alt_text = f"Forest plot of {short_name(metric)}{of_context(of)}. {title}. {first_few(said)}."
+    return Words(title, reading(of, f"{aid}."), alt_text)
 
 
-def _layers(layout: Layout, domain: tuple[float, float], metric: str) -> list[Layer]:
+def _layers(layout: Layout, x: Along) -> list[Layer]:
     """Band and line of all rows, the intervals and points of the groups, and the texts."""
     area = layout.area
-    x = Along(domain, value_axis(metric, area.width, grid=layout.grid))
     y = pixels("y", area.height)
-    points = [row for row in layout.rows if row["kind"] == "point"]
-    whole = _crossing(layout)
-    sure = [row for row in points if row["ci_low"] is not None and row["ci_high"] is not None]
+    there = [row for row in layout.rows if row["kind"] == "point"]
+    whole = _crossing(layout, x)
+    down = {"y": pixels("top", area.height), "y2": end("end")}
     band = [row for row in whole if row["ci_low"] is not None]
-    down = {"y": pixels("top", area.height), "y2": alt.Y2("end:Q")}
-    across = {"x": x.at("ci_low"), "x2": alt.X2("ci_high:Q")}
+    kinds = [
+        [row for row in there if row["attribute"] == ""],
+        [row for row in there if row["reference"]],
+        [row for row in there if row["attribute"] != "" and not row["reference"]],
+    ]
     return [
-        rows_chart(band).mark_rect(color=BAND).encode(**across, **down),
-        rows_chart(whole).mark_rule(color=MUTED, strokeWidth=1.5).encode(x=x.at("value"), **down),
-        rows_chart(sure).mark_rule(color=INK, strokeWidth=1.5).encode(**across, y=y),
-        *_marks(points, x, y),
-        *_texts(layout.texts, area, x),
+        layer("rect", band, {"x": x.at("from"), "x2": end("to"), **down}, color=BAND),
+        layer("rule", whole, {"x": x.at("value"), **down}, color=MUTED, strokeWidth=1.5),
+        *whiskers(cut_off(there, x.domain), x.at, y, INK),
+        *(
+            points(rows, {"x": x.at("value"), "y": y}, fill, shape, size)
+            for rows, (shape, size, fill) in zip(kinds, _SHAPES, strict=True)
+        ),
+        text_layer(x.beside(layout.texts, area.width), x.at("x"), y),
     ]
 
 
-def _crossing(layout: Layout) -> list[dict[str, Any]]:
+def _crossing(layout: Layout, x: Along) -> list[dict[str, Any]]:
     """Line and band of all rows, across every row that has a place for them."""
     there = [row for row in layout.rows if row["kind"] == "point"]
     if not there or there[0]["attribute"] != "":
         return []
     whole = {name: there[0][name] for name in ("value", "ci_low", "ci_high")}
+    (whole,) = cut_off([whole], x.domain) or [whole]
     spans = dict.fromkeys((row["top"], row["end"]) for row in there)
-    return [{**whole, "top": top, "end": end} for top, end in spans]
-
-
-def _marks(points: Sequence[Mapping[str, Any]], x: Along, y: alt.Y) -> list[Layer]:
-    """The points: a square for all rows, a diamond for the reference, circles for the others."""
-    kinds = {
-        "square": [row for row in points if row["attribute"] == ""],
-        "diamond": [row for row in points if row["reference"]],
-        "circle": [row for row in points if row["attribute"] != "" and not row["reference"]],
-    }
-    sizes = {"square": 70, "diamond": 110, "circle": 70}
-    return [
-        rows_chart(rows)
-        .mark_point(
-            shape=shape,
-            size=sizes[shape],
-            filled=True,
-            opacity=1,
-            fill=BLUE if rows and rows[0]["attribute"] else INK,
-            stroke=PAPER,
-            strokeWidth=1,
-        )
-        .encode(x=x.at("value"), y=y)
-        for shape, rows in kinds.items()
-        if rows
-    ]
-
-
-def _texts(texts: Sequence[Mapping[str, Any]], area: Area, x: Along) -> list[Layer]:
-    """The texts, of every tone and side a layer."""
-    tones: dict[str, dict[str, Any]] = {"plain": {}, "muted": {"color": MUTED}, "strong": {"fontWeight": 600}}
-    layers: list[Layer] = []
-    for tone, style in tones.items():
-        for side in ("left", "right"):
-            rows = [row for row in texts if row["tone"] == tone and row["side"] == side and row["text"]]
-            placed = [{**row, "x": x.value(row["x"], area.width)} for row in rows]
-            y = pixels("y", area.height)
-            layers += [text_layer(placed, x.at("x"), y, align=side, **style)] if rows else []
-    return layers
+    return [{**whole, "top": top, "end": end_} for top, end_ in spans]

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from fmfair.figures.text import LINE, axis_lines, interval, name_of, short_name, width_of, wrapped
+from fmfair.figures.layers import text, text_lines
+from fmfair.figures.text import LINE, axis_lines, metric_of, name_of, short_name, width_of, with_interval, wrapped
 from fmfair.figures.theme import Area, Look
 
 Row = Mapping[str, Any]
 # Pixels between rows, above the name of an attribute, and for the strip of a group on a phone.
 _GAP, _HEADING, _STRIP = 10, 10, 16
 _EDGE = 8
-_COUNT, _POSITIVES = 58, 72
+# Beside the plot, and the least width in which what is said in place of a value is broken into lines.
+_BESIDE, _SAID = 16, 120
 _NAMES_SHARE = 0.27
 
 
@@ -37,20 +39,12 @@ class Layout:
 
 def value_text(row: Row, metric: str) -> str:
     """The value with its interval, or what is said in its place."""
-    return row["said"] or interval(row["value"], row["ci_low"], row["ci_high"], metric)
+    return row["said"] or with_interval(metric, row["value"], row["ci_low"], row["ci_high"])
 
 
 def layout_of(rows: Sequence[Row], metric: str, look: Look) -> Layout:
     """The layout at this width."""
     return _narrow(rows, metric, look) if look.narrow else _wide(rows, metric, look)
-
-
-def _text(text: str, x: float, y: float, side: str = "left", tone: str = "plain") -> dict[str, Any]:
-    return {"text": text, "x": x, "y": y, "side": side, "tone": tone}
-
-
-def _lines(lines: Sequence[str], x: float, top: float, tone: str = "plain", side: str = "left") -> list[dict[str, Any]]:
-    return [_text(line, x, top + LINE * (k + 0.5), side, tone) for k, line in enumerate(lines)]
 
 
 @dataclass(frozen=True)
@@ -68,41 +62,48 @@ class _Columns:
 def _columns(rows: Sequence[Row], metric: str, look: Look) -> _Columns:
     widest = max(width_of(name_of(row["group"])) for row in rows) + 2 * _EDGE
     names = ceil(min(max(widest, 70), look.width * _NAMES_SHARE))
-    ends = {"n": names + _COUNT}
-    if any(row["n_pos"] is not None for row in rows):
-        ends["positives"] = names + _COUNT + _POSITIVES
-    left = max(ends.values()) + 22
+    ends: dict[str, float] = {}
+    at = float(names)
+    for name in ("n", _class_of(metric)):
+        counts = [f"{row[name]:,}" for row in (_counted(row, metric) for row in rows) if row[name] is not None]
+        if counts or name == "n":
+            at += _EDGE + max(width_of(count) for count in [name, *counts])
+            ends[name] = at
+    left = at + _BESIDE
     values = [value_text(row, metric) for row in rows if not row["said"]]
     sure = any(row["ci_low"] is not None for row in rows)
     heading = f"{short_name(metric)} ({look.interval})" if sure else short_name(metric)
     if width_of(heading) > look.width * 0.25:
         heading = f"value ({look.interval})" if sure else "value"
-    right = ceil(max(width_of(text) for text in [heading, *values])) + 22
+    said = max((width_of(row["said"]) for row in rows if row["said"]), default=0.0)
+    wide = max(*map(width_of, [heading, *values]), min(said, _SAID))
     x = {name: end - left for name, end in ends.items()}
-    return _Columns(names, left, right, x, look.width - left - _EDGE, heading)
+    return _Columns(names, left, ceil(wide) + _BESIDE, x, look.width - left - _EDGE, heading)
 
 
 def _wide(rows: Sequence[Row], metric: str, look: Look) -> Layout:
     """Columns beside each other: name, n, positives, plot, value."""
     columns = _columns(rows, metric, look)
     edge = _EDGE - columns.left
-    texts = [_text(name, x, LINE / 2, "right", "muted") for name, x in columns.counts.items()]
-    texts.append(_text(columns.heading, columns.value, LINE / 2, "right", "muted"))
+    texts = [text(name, x, LINE / 2, side="right", tone="muted") for name, x in columns.counts.items()]
+    texts.append(text(columns.heading, columns.value, LINE / 2, side="right", tone="muted"))
     placed, top = [], float(LINE + _GAP)
     for row, heading in _with_headings(rows):
         if heading:
             lines = wrapped(heading, look.width - 3 * _EDGE)
-            texts += _lines(lines, edge, top + _HEADING, "strong")
+            texts += text_lines(lines, edge, top + _HEADING, tone="strong")
             top += _HEADING + LINE * len(lines) + 4
         lines = wrapped(name_of(row["group"]), columns.names - 2 * _EDGE)
-        value = wrapped(value_text(row, metric), columns.value - _EDGE)
+        value = wrapped(value_text(row, metric), columns.right - _BESIDE + 0.5)
         height = LINE * max(len(lines), len(value))
         y = top + height / 2
-        texts += _lines(lines, edge + (_EDGE if row["attribute"] else 0), top)
-        counts = {"n": row["n"], "positives": row["n_pos"]}
-        texts += [_text(f"{counts[c]:,}", x, y, "right") for c, x in columns.counts.items() if counts[c] is not None]
+        texts += text_lines(lines, edge + (_EDGE if row["attribute"] else 0), top)
+        counts = _counted(row, metric)
+        texts += [
+            text(f"{counts[c]:,}", x, y, side="right") for c, x in columns.counts.items() if counts[c] is not None
+        ]
         start = y - LINE * len(value) / 2
-        texts += _lines(value, columns.value, start, "muted" if row["said"] else "plain", "right")
+        texts += text_lines(value, columns.value, start, side="right", tone=_tone(row))
         placed.append({**row, "y": y})
         top += height + _GAP
     width = look.width - columns.left - columns.right
@@ -112,34 +113,53 @@ def _wide(rows: Sequence[Row], metric: str, look: Look) -> Layout:
 
 def _narrow(rows: Sequence[Row], metric: str, look: Look) -> Layout:
     """One below the other: the name, counts and value, and a strip of the plot over the whole width."""
-    width = look.width - 24.0
+    width = look.width - 32.0  # the labels of the first and the last tick reach over the ends
     placed: list[Row] = []
     texts: list[dict[str, Any]] = []
     top = 0.0
     for row, heading in _with_headings(rows):
         if heading:
             lines = wrapped(heading, width)
-            texts += _lines(lines, 0, top + _HEADING, "strong")
+            texts += text_lines(lines, 0, top + _HEADING, tone="strong")
             top += _HEADING + LINE * len(lines) + 4
         lines = wrapped(name_of(row["group"]), width)
-        texts += _lines(lines, 0, top)
+        texts += text_lines(lines, 0, top)
         top += LINE * len(lines)
-        counts, value = _counts(row), value_text(row, metric)
-        texts.append(_text(counts, 0, top + LINE / 2, tone="muted"))
+        counts, value = _counts(row, metric), value_text(row, metric)
+        texts.append(text(counts, 0, top + LINE / 2, tone="muted"))
         if width_of(counts) + width_of(value) > width - _EDGE:
             top += LINE
         parts = wrapped(value, width)
-        texts += _lines(parts, width, top, "muted" if row["said"] else "plain", "right")
+        texts += text_lines(parts, width, top, side="right", tone=_tone(row))
         top += LINE * len(parts)
         strip = _STRIP if row["kind"] == "point" else 0
         placed.append({**row, "y": top + strip / 2 + 1, "top": top + 1, "end": top + strip + 1})
         top += strip + _GAP
-    return Layout(Area(width, top, 12, 12, 6, _below(metric, width)), placed, texts, grid=False)
+    return Layout(Area(width, top, 14, 18, 6, _below(metric, width)), placed, texts, grid=False)
 
 
-def _counts(row: Row) -> str:
-    rows = [] if row["n"] is None else [f"n {row['n']:,}"]
-    return ", ".join(rows if row["n_pos"] is None else [*rows, f"{row['n_pos']:,} positive"])
+def _tone(row: Row) -> str:
+    return "muted" if row["said"] else "plain"
+
+
+def _class_of(metric: str) -> str:
+    """The class whose rows are told beside all rows: that which carries the metric, or the positives."""
+    known = metric_of(metric)
+    return "negatives" if known is not None and known.denominator == "n_neg" else "positives"
+
+
+def _counted(row: Row, metric: str) -> Mapping[str, int | None]:
+    """How many rows there are, and how many of that class."""
+    n, n_pos = row["n"], row["n_pos"]
+    if _class_of(metric) == "positives":
+        return {"n": n, "positives": n_pos}
+    return {"n": n, "negatives": None if n is None or n_pos is None else n - n_pos}
+
+
+def _counts(row: Row, metric: str) -> str:
+    counts = _counted(row, metric)
+    said = {"n": "n {:,}", "positives": "{:,} positive", "negatives": "{:,} negative"}
+    return ", ".join(said[name].format(count) for name, count in counts.items() if count is not None)
 
 
 def _with_headings(rows: Sequence[Row]) -> list[tuple[Row, str]]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fmfair.figures.layers import text_lines
 from fmfair.figures.text import LINE, width_of, wrapped
 
 _EDGE = 8
@@ -21,7 +22,7 @@ class Grid:
         height: Of the whole.
         cell: Width and height of a cell.
         places: By row and column, the left upper corner of the cell.
-        texts: The names of rows and columns with their positions, `side`, `tone`.
+        texts: The names of rows and columns with their positions.
         ends: The lower ends of the blocks, each with the left ends of its columns.
     """
 
@@ -70,17 +71,13 @@ def grid_of(
         deepest = max(len(head) for head in heads.values())
         for column, head in heads.items():
             start = top + LINE * (deepest - len(head))
-            texts += _lines(head, left[column] + wide / 2, start, "center")
+            texts += text_lines(head, left[column] + wide / 2, start, side="center")
         top += LINE * deepest + 4
         for row, parts in enumerate(lines):
             high = max(height, LINE * len(parts) + 4)
-            texts += _lines(parts, 0, top + (high - LINE * len(parts)) / 2, "left")
+            texts += text_lines(parts, 0, top + (high - LINE * len(parts)) / 2)
             places |= {(row, column): (left[column], top + (high - height) / 2) for column in chunk}
             top += high
         ends.append((top, list(left.values())))
         top += foot + 14
     return Grid(width, top - 14, (wide, height), places, texts, ends)
-
-
-def _lines(lines: Sequence[str], x: float, top: float, side: str) -> list[dict[str, Any]]:
-    return [{"text": t, "x": x, "y": top + LINE * (k + 0.5), "side": side} for k, t in enumerate(lines)]

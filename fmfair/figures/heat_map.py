@@ -5,29 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import altair as alt
 import polars as pl
 
-from fmfair.errors import FmfairError
-from fmfair.figures.data import SUPPRESSED, Where, attributes_of, context, measured, valued
+from fmfair.errors import FmfairError, listing
+from fmfair.export import Frames
+from fmfair.figures.data import SUPPRESSED, Where, attributes_of, context, measured, of_context, reading, valued
 from fmfair.figures.grid import Grid, grid_of
-from fmfair.figures.text import LINE, SIZE, first_few, metric_of, name_of, number, short_name
-from fmfair.figures.theme import (
-    GRID,
-    INK,
-    MUTED,
-    Area,
-    Layer,
-    Look,
-    Words,
-    drawn,
-    pixels,
-    pixels_across,
-    rows_chart,
-    text_layer,
-    unchecked,
-)
+from fmfair.figures.layers import as_is, end, layer, pixels, text, text_layer
+from fmfair.figures.text import LINE, SIZE, first_few, metric_of, name_of, short_name
+from fmfair.figures.theme import GRID, INK, MUTED, Area, Layer, Look, Spec, Words, drawn
 from fmfair.figures.words import differences, finding
+from fmfair.numerals import amount, in_percent
 
 # From far below all rows over no difference to far above; texts on all but the ends are dark. The same in the dark.
 CLASSES = ("#b35806", "#e08214", "#fdb863", "#fee0b6", "#f5f5f5", "#d1e5f0", "#92c5de", "#4a98c9", "#1f5f9f")
@@ -38,37 +26,26 @@ _CELL, _LEAST, _MOST = 38, 64, 130
 _LEGEND = 3 * LINE + 14
 
 
-@unchecked
-def heat_map(
-    groups: pl.DataFrame,
-    overall: pl.DataFrame,
-    gaps: pl.DataFrame,
-    metric: str,
-    *,
-    attribute: str | None = None,
-    where: Where = None,
-    look: Look | None = None,
-) -> alt.LayerChart:
+def heat_map(frames: Frames, metric: str, look: Look, *, attribute: str | None = None, where: Where = None) -> Spec:
     """The cells of an intersection, coloured by their difference to the value of all rows.
 
     Cells with few samples are hatched and hold counts; undefined ones hold a dot; those that do not occur are empty.
 
     Args:
-        groups: The frame of group values.
-        overall: That of the values on all rows.
-        gaps: That of the comparisons, for the title.
+        frames: Those of the report.
         metric: The name of a metric of the report.
+        look: The width.
         attribute: The intersection, as the frames name it; the first where left out.
         where: The by-key and threshold.
-        look: The width.
 
     Raises:
         FmfairError: There is no such metric, intersection or by-key.
     """
-    look = look or Look()
-    attribute = _intersection(groups, attribute)
-    cells = heat_rows(groups, overall, metric, attribute=attribute, where=where)
-    rows, columns = _sides(groups, cells)
+    attribute = _intersection(frames["groups"], attribute)
+    every = measured(frames["groups"], metric, where)
+    groups = valued(every.filter(pl.col("attribute") == attribute), metric)
+    cells = _upright(_cells(groups, measured(frames["overall"], metric, where)["value"].first()))
+    rows, columns = _sides(frames["groups"], cells)
     names = [[name_of(part) for part in row] for row in rows]
     grid = grid_of(
         [" & ".join(parts) for parts in names],
@@ -83,47 +60,29 @@ def heat_map(
         for cell in cells
         for x, y in [grid.places[rows.index(tuple(cell["parts"][:-1])), columns.index(cell["parts"][-1])]]
     ]
-    limits = limits_of(cells, metric)
     area = Area(grid.width, grid.height + _LEGEND, 8, 8, 8, 8)
-    words = heat_map_words(groups, overall, gaps, metric, attribute=attribute, where=where, look=look)
-    return drawn(_layers(placed, grid, area, limits, metric), area, words)
+    found = differences(frames["gaps"], groups, metric, [attribute], where)
+    title = finding(found, metric, [attribute], look)
+    words = _words(cells, metric, attribute, title, context(every, where))
+    return drawn(_layers(placed, grid, area, limits_of(cells, metric), metric), area, words)
 
 
-def heat_rows(
-    groups: pl.DataFrame, overall: pl.DataFrame, metric: str, *, attribute: str, where: Where = None
-) -> list[dict[str, Any]]:
+def _cells(groups: pl.DataFrame, whole: Any) -> list[dict[str, Any]]:
     """The cells of the intersection with their `difference` to all rows, NULL where either is undefined."""
-    rows = valued(measured(groups, metric, where), metric).filter(pl.col("attribute") == attribute)
-    whole = measured(overall, metric, where)["value"].first()
     difference = pl.when(pl.col("kind") == "point").then(pl.col("value") - pl.lit(whole, pl.Float64))
     names = ("group", "group_parts", "value", "n", "n_pos", "kind", "said")
-    return rows.select(*names, difference=difference).rename({"group_parts": "parts"}).to_dicts()
+    return groups.select(*names, difference=difference).rename({"group_parts": "parts"}).to_dicts()
 
 
-def heat_map_words(
-    groups: pl.DataFrame,
-    overall: pl.DataFrame,
-    gaps: pl.DataFrame,
-    metric: str,
-    *,
-    attribute: str | None = None,
-    where: Where = None,
-    look: Look | None = None,
-) -> Words:
-    """Title, reading aid and description of a heat map; the arguments are those of `heat_map`."""
-    attribute = _intersection(groups, attribute)
-    rows = differences(gaps, groups, metric, [attribute], where)
-    title = finding(rows, metric, [attribute], look or Look())
-    of = context(measured(groups, metric, where), where)
-    cells = heat_rows(groups, overall, metric, attribute=attribute, where=where)
+def _words(cells: Sequence[Mapping[str, Any]], metric: str, attribute: str, title: str, of: str) -> Words:
     kinds = {cell["kind"] for cell in cells}
     aid = ["Value and number of rows per cell; colour: difference to all rows"]
     aid += ["hatched: fewer than 10 samples carry the value"] if "counts" in kinds else []
     hidden = any(cell["said"] == SUPPRESSED for cell in cells)
     aid += [f"dot: not defined{' or suppressed' if hidden else ''}"] if "undefined" in kinds else []
-    said = [f"{name_of(cell['group'])} {cell['said'] or number(cell['value'], metric)}" for cell in cells]
-    alt_text = f"Heat map of {short_name(metric)} by {name_of(attribute)}{f' ({of})' if of else ''}. {title}. "
-    return Words(title, f"{f'{of}. ' if of else ''}{'; '.join(aid)}.", f"{alt_text}{first_few(said)}.")
+    said = [f"{name_of(cell['group'])} {cell['said'] or amount(metric, cell['value'])}" for cell in cells]
+    alt_text = f"Heat map of {short_name(metric)} by {name_of(attribute)}{of_context(of)}. {title}. {first_few(said)}."
+    return Words(title, reading(of, f"{'; '.join(aid)}."), alt_text)
 
 
 def limits_of(cells: Sequence[Mapping[str, Any]], metric: str) -> tuple[float, ...]:
@@ -154,8 +113,17 @@ def _intersection(groups: pl.DataFrame, attribute: str | None) -> str:
         return str(several[0])
     name = attributes_of(groups, [attribute])[0]
     if name not in several:
-        raise FmfairError(f"{name!r} is no intersection; expected one of {', '.join(map(repr, several))}")
+        raise FmfairError(f"{name!r} is no intersection; expected one of {listing(several)}")
     return name
+
+
+def _upright(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of two attributes the one with more groups last but one, so that it is down the side, where long names fit."""
+    parts = [cell["parts"] for cell in cells]
+    several = any(len(names) != 2 for names in parts)
+    if several or len({first for first, _ in parts}) >= len({second for _, second in parts}):
+        return cells
+    return [{**cell, "parts": [*reversed(cell["parts"])]} for cell in cells]
 
 
 def _sides(groups: pl.DataFrame, cells: Sequence[Mapping[str, Any]]) -> tuple[list[tuple[str, ...]], list[str]]:
@@ -177,26 +145,33 @@ def _layers(
             "x2": cell["x"] + wide,
             "y2": cell["y"] + high,
             "fill": _fill(cell, limits),
-            "text": _text(cell, metric),
+            "shown": _shown(cell, metric),
         }
         for cell in cells
     ]
-    x, y = pixels_across("x", area.width), pixels("y", area.height)
-    spans: dict[str, Any] = {"x": x, "y": y, "x2": alt.X2("x2:Q"), "y2": alt.Y2("y2:Q")}
+    x, y = pixels("x", area.width), pixels("y", area.height)
+    spans = {"x": x, "y": y, "x2": end("x2"), "y2": end("y2")}
     filled = [box for box in boxes if box["fill"]]
     empty = [box for box in boxes if not box["fill"]]
-    layers = [
-        rows_chart(filled).mark_rect().encode(**spans, color=alt.Color("fill:N", scale=None, legend=None)),
-        rows_chart(empty).mark_rect(stroke=GRID, filled=False).encode(**spans),
-        rows_chart(_hatches(empty, wide, high)).mark_rule(color=GRID).encode(**spans),
+    classes, legend = _legend(grid, limits, metric)
+    texts = [
+        text(
+            b["shown"],
+            b["x"] + wide / 2,
+            b["y"] + high / 2 - _rise(b),
+            side="center",
+            tone=_ink(b["fill"]),
+            size=SIZE - 1,
+        )
+        for b in boxes
     ]
-    sides = {side: [text for text in grid.texts if text["side"] == side] for side in ("left", "center")}
-    layers += [text_layer(texts, x, y, align=side) for side, texts in sides.items()]
-    middle = [{**box, "x": box["x"] + wide / 2, "y": box["y"] + high / 2 - _rise(box)} for box in boxes]
-    for colour in (DARK_TEXT, LIGHT_TEXT, INK):
-        texts = [box for box in middle if _ink(box["fill"]) == colour]
-        layers.append(text_layer(texts, x, y, align="center", color=colour, fontSize=SIZE - 1))
-    return [*layers, *_legend(grid, limits, metric, spans)]
+    return [
+        layer("rect", filled, {**spans, "color": as_is("fill")}),
+        layer("rect", empty, spans, stroke=GRID, filled=False),
+        layer("rule", _hatches(empty, wide, high), spans, color=GRID),
+        layer("rect", classes, {**spans, "color": as_is("fill")}, stroke=MUTED, strokeWidth=0.5),
+        text_layer([*grid.texts, *texts, *legend], x, y),
+    ]
 
 
 def _fill(cell: Mapping[str, Any], limits: Sequence[float]) -> str | None:
@@ -209,15 +184,15 @@ def _ink(fill: str | None) -> str:
     return LIGHT_TEXT if fill in (CLASSES[0], CLASSES[-1]) else DARK_TEXT
 
 
-def _text(cell: Mapping[str, Any], metric: str) -> str:
+def _shown(cell: Mapping[str, Any], metric: str) -> str:
     rows = "" if cell["n"] is None else f"\nn {cell['n']:,}"
     if cell["kind"] == "undefined":
         return f"·{rows}"
-    return f"{number(cell['value'], metric)}{rows}" if cell["kind"] == "point" else rows.strip()
+    return f"{amount(metric, cell['value'])}{rows}" if cell["kind"] == "point" else rows.strip()
 
 
 def _rise(box: Mapping[str, Any]) -> float:
-    return LINE / 2 * str(box["text"]).count("\n")
+    return LINE / 2 * str(box["shown"]).count("\n")
 
 
 def _hatches(boxes: Sequence[Mapping[str, Any]], wide: float, high: float) -> list[dict[str, float]]:
@@ -234,21 +209,17 @@ def _hatches(boxes: Sequence[Mapping[str, Any]], wide: float, high: float) -> li
     return lines
 
 
-def _legend(grid: Grid, limits: Sequence[float], metric: str, spans: dict[str, Any]) -> list[Layer]:
-    """The classes of colour with the differences at which they begin."""
+def _legend(grid: Grid, limits: Sequence[float], metric: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The classes of colour, and the differences at which they begin."""
     wide = min(grid.width / len(CLASSES), 56)
     top = grid.height + 14 + LINE
     boxes = [
         {"x": k * wide, "x2": (k + 1) * wide, "y": top, "y2": top + 12, "fill": colour}
         for k, colour in enumerate(CLASSES)
     ]
+    scale, points = (100, ", in percentage points") if in_percent(metric) else (1, "")
     edges = [*(-limit for limit in reversed(limits)), *limits]
-    marks = [{"text": f"{edge:+.3g}", "x": (k + 1) * wide, "y": top + 12 + LINE / 2} for k, edge in enumerate(edges)]
-    title = [{"text": f"{short_name(metric)} less that of all rows", "x": 0, "y": top - LINE / 2 - 2}]
-    colour = alt.Color("fill:N", scale=None, legend=None)
-    x, y = spans["x"], spans["y"]
-    return [
-        rows_chart(boxes).mark_rect(stroke=MUTED, strokeWidth=0.5).encode(**spans, color=colour),
-        text_layer(marks, x, y, align="center", color=MUTED, fontSize=SIZE - 1),
-        text_layer(title, x, y, color=MUTED),
-    ]
+    marks: dict[str, Any] = {"side": "center", "tone": "muted", "size": SIZE - 1}
+    texts = [text(f"{scale * edge:+.3g}", (k + 1) * wide, top + 12 + LINE / 2, **marks) for k, edge in enumerate(edges)]
+    title = f"{short_name(metric)} less that of all rows{points}"
+    return boxes, [*texts, text(title, 0, top - LINE / 2 - 2, tone="muted")]

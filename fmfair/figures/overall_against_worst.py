@@ -6,80 +6,58 @@ from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from fmfair.errors import FmfairError
-from fmfair.figures.data import Where, attributes_of, context, measured
-from fmfair.figures.scale import Along, domain_of, value_axis
+from fmfair.export import Frames
+from fmfair.figures.data import Where, attributes_of, context, measured, reading
+from fmfair.figures.layers import pixels, points, text_layer, text_lines, whiskers
+from fmfair.figures.scale import Along, cut_off, domain_of, value_axis
 from fmfair.figures.text import (
     LINE,
     axis_lines,
-    capital,
     first_few,
-    interval,
     metric_of,
     name_of,
-    number,
     short_name,
     width_of,
+    with_interval,
     wrapped,
 )
-from fmfair.figures.theme import (
-    BLUE,
-    INK,
-    MUTED,
-    PAPER,
-    Area,
-    Layer,
-    Look,
-    Words,
-    drawn,
-    pixels,
-    rows_chart,
-    text_layer,
-    unchecked,
-)
+from fmfair.figures.theme import BLUE, INK, Area, Layer, Look, Spec, Words, drawn
+from fmfair.numerals import amount, as_sentence
 
 _SHARE = 0.4
 _KINDS = (("overall", "square", INK, -6.0), ("worst", "circle", BLUE, 6.0))
 
 
-@unchecked
 def overall_against_worst(
-    overall: pl.DataFrame,
-    gaps: pl.DataFrame,
-    metric: str,
-    *,
-    attribute: str | None = None,
-    where: Where = None,
-    look: Look | None = None,
-) -> alt.LayerChart:
+    frames: Frames, metric: str, look: Look, *, attribute: str | None = None, where: Where = None
+) -> Spec:
     """A row per by-key, such as a model: the value of all rows and that of its worst group, both with intervals.
 
     The interval of the worst group is that of the worst of all groups, which is wider than its own: it was picked for
     being worst.
 
     Args:
-        overall: The frame of values on all rows.
-        gaps: That of the comparisons.
+        frames: Those of the report.
         metric: The name of a metric of the report in which one direction is better.
+        look: The width, the level of the intervals, and whether rows are sorted by the worst group's value.
         attribute: The attribute, or the intersection; the first where left out.
         where: By-keys to hold, and the threshold.
-        look: The width, the level of the intervals, and whether rows are sorted by the worst group's value.
 
     Raises:
         FmfairError: There is no such metric, attribute or by-key.
     """
-    look = look or Look()
-    rows = worst_rows(overall, gaps, metric, attribute=attribute, where=where)
+    attribute = attributes_of(frames["gaps"], None if attribute is None else [attribute])[0]
+    rows = worst_rows(frames, metric, attribute=attribute, where=where)
     if look.by_value:
         rows = sorted(rows, key=lambda row: (row["worst"] is None, row["worst"] or 0.0))
-    words = overall_against_worst_words(overall, gaps, metric, attribute=attribute, where=where, look=look)
+    of = context(measured(frames["gaps"], metric, where, several=True), where)
     area, placed, texts = _layout(rows, metric, look)
     ends = [_side(row, side) for row in rows for side in ("overall", "worst")]
-    domain, axis = domain_of(ends, metric), value_axis(metric, area.width, grid=not look.narrow)
-    return drawn(_layers(placed, texts, area, Along(domain, axis)), area, words)
+    x = Along(domain_of(ends, metric), value_axis(metric, area.width, grid=not look.narrow))
+    return drawn(_layers(placed, texts, area, x), area, _words(rows, metric, attribute, look, of))
 
 
 def _layout(
@@ -92,26 +70,24 @@ def _layout(
     width = look.width - left - 16
     placed, texts, top = [], [], 4.0
     for row, pair in zip(rows, names, strict=True):
-        parts = [wrapped(text, width if look.narrow else left - 16) for text in pair]
-        lines = [(line, tone) for part, tone in zip(parts, (INK, MUTED), strict=True) for line in part]
-        start, high = (0.0 if look.narrow else 8 - left), LINE * len(lines)
-        texts += [{"text": t, "x": start, "y": top + LINE * (k + 0.5), "tone": c} for k, (t, c) in enumerate(lines)]
+        start, high = (0.0 if look.narrow else 8.0 - left), 0.0
+        for said, tone in zip(pair, ("plain", "muted"), strict=True):
+            parts = wrapped(said, width if look.narrow else left - 16)
+            texts += text_lines(parts, start, top + high, tone=tone)
+            high += LINE * len(parts)
         placed.append({**row, "y": top + high + 14 if look.narrow else top + max(high, 26) / 2})
         top += high + 36 if look.narrow else max(high, 26) + 12
     return Area(width, top, left, 16, 8, 34 + LINE * len(axis_lines(metric, width))), placed, texts
 
 
-def worst_rows(
-    overall: pl.DataFrame, gaps: pl.DataFrame, metric: str, *, attribute: str | None = None, where: Where = None
-) -> list[dict[str, Any]]:
+def worst_rows(frames: Frames, metric: str, *, attribute: str, where: Where = None) -> list[dict[str, Any]]:
     """Of every by-key (`label`) the value `overall` and `worst` with their limits, and the `worst_group`."""
-    name = attributes_of(gaps, None if attribute is None else [attribute])[0]
     known = metric_of(metric)
     if known is not None and known.direction == "none":
         raise FmfairError(f"{metric} has no worst group, since neither direction of it is better")
-    worst = measured(gaps, metric, where, several=True)
-    worst = worst.filter((pl.col("attribute") == name) & (pl.col("statistic") == "worst"))
-    whole = measured(overall, metric, where, several=True)
+    worst = measured(frames["gaps"], metric, where, several=True)
+    worst = worst.filter((pl.col("attribute") == attribute) & (pl.col("statistic") == "worst"))
+    whole = measured(frames["overall"], metric, where, several=True)
     sides = [
         frame.select("label", *_limits(frame, side), *others)
         for frame, side, others in ((whole, "overall", []), (worst, "worst", ["worst_group", "note"]))
@@ -126,35 +102,22 @@ def _limits(frame: pl.DataFrame, side: str) -> list[pl.Expr]:
     return [pl.col("value").alias(side), *there]
 
 
-def overall_against_worst_words(
-    overall: pl.DataFrame,
-    gaps: pl.DataFrame,
-    metric: str,
-    *,
-    attribute: str | None = None,
-    where: Where = None,
-    look: Look | None = None,
-) -> Words:
-    """Title, reading aid and description; the arguments are those of `overall_against_worst`."""
-    look = look or Look()
-    name = attributes_of(gaps, None if attribute is None else [attribute])[0]
-    rows = worst_rows(overall, gaps, metric, attribute=name, where=where)
+def _words(rows: Sequence[Mapping[str, Any]], metric: str, attribute: str, look: Look, of: str) -> Words:
     there = [row for row in rows if row["worst"] is not None and row["overall"] is not None]
-    title = f"{capital(short_name(metric))} on all rows and in the worst group by {name_of(name)}"
+    title = f"{as_sentence(short_name(metric))} on all rows and in the worst group by {name_of(attribute)}"
     if there:
         furthest = max(there, key=lambda row: abs(row["worst"] - row["overall"]))
-        ends = " and ".join(number(furthest[side], metric) for side in ("overall", "worst"))
+        ends = " and ".join(amount(metric, furthest[side]) for side in ("overall", "worst"))
         title += f": furthest apart{' in ' + furthest['label'] if furthest['label'] else ''}, {ends}"
-    of = context(measured(gaps, metric, where, several=True), where)
     sure = any(row["worst_low"] is not None for row in rows)
     aid = f"Square: all rows; circle: worst group{f'; lines: {look.interval}s' if sure else '; no intervals'}."
     said = [f"{row['label'] or 'all'}: {_pair(row, metric)}" for row in rows]
-    return Words(title, f"{of}. {aid}" if of else aid, f"{title}. {aid} {first_few(said)}.")
+    return Words(title, reading(of, aid), f"{title}. {aid} {first_few(said)}.")
 
 
 def _pair(row: Mapping[str, Any], metric: str) -> str:
     parts = [
-        f"{side} {interval(row[side], row[f'{side}_low'], row[f'{side}_high'], metric)}"
+        f"{side} {with_interval(metric, row[side], row[f'{side}_low'], row[f'{side}_high'])}"
         for side in ("overall", "worst")
         if row[side] is not None
     ]
@@ -176,14 +139,6 @@ def _layers(rows: Sequence[Mapping[str, Any]], texts: Sequence[Mapping[str, Any]
     layers: list[Layer] = []
     for side, shape, colour, shift in _KINDS:
         there = [{**row, "y": row["y"] + shift} for row in rows if row[side] is not None]
-        sure = [row for row in there if row[f"{side}_low"] is not None and row[f"{side}_high"] is not None]
-        span = {"x": x.at(f"{side}_low"), "x2": alt.X2(f"{side}_high:Q")}
-        mark: dict[str, Any] = {"shape": shape, "size": 70, "fill": colour, "stroke": PAPER, "strokeWidth": 1}
-        layers += [
-            rows_chart(sure).mark_rule(color=colour, strokeWidth=1.5).encode(**span, y=y),
-            rows_chart(there).mark_point(filled=True, opacity=1, **mark).encode(x=x.at(side), y=y),
-        ]
-    for tone in (INK, MUTED):
-        chosen = [{**text, "x": x.value(text["x"], area.width)} for text in texts if text["tone"] == tone]
-        layers.append(text_layer(chosen, x.at("x"), y, color=tone))
-    return layers
+        layers += whiskers(cut_off(there, x.domain, f"{side}_low", f"{side}_high"), x.at, y, colour)
+        layers.append(points(there, {"x": x.at(side), "y": y}, colour, shape))
+    return [*layers, text_layer(x.beside(texts, area.width), x.at("x"), y)]

@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import altair as alt
-
 from fmfair.figures.binned import Binned
-from fmfair.figures.forest import ALL
-from fmfair.figures.text import LINE, SIZE, name_of, wrapped
-from fmfair.figures.theme import (
-    GRID,
-    MUTED,
-    Area,
-    Layer,
-    Look,
-    pixels,
-    pixels_across,
-    rows_chart,
-    text_layer,
-)
+from fmfair.figures.layers import Channel, Rows, end, layer, pixels, text, text_layer, text_lines
+from fmfair.figures.text import LINE, SIZE, width_of, wrapped
+from fmfair.figures.theme import GRID, MUTED, Area, Layer, Look
 
 _LEFT, _GAP, _FOOT = 34, 14, 20
 _MOST, _COLUMNS = 340, 6
+
+
+@dataclass(frozen=True)
+class Scale:
+    """An axis of all panels.
+
+    Attributes:
+        title: What it is of, and where more is.
+        ends: Its range.
+        marks: The values that are named.
+        percent: Whether they are named in per cent.
+    """
+
+    title: str
+    ends: tuple[float, float] = (0.0, 1.0)
+    marks: tuple[float, ...] = (0.0, 0.5, 1.0)
+    percent: bool = False
+
+    def share(self, value: float) -> float:
+        """How far along the axis a value is."""
+        low, high = self.ends
+        return (value - low) / (high - low)
+
+    @property
+    def named(self) -> list[tuple[float, str]]:
+        """The marks and their names."""
+        return [(at, f"{100 * at:.3g}%" if self.percent else f"{at:.3g}") for at in self.marks]
 
 
 @dataclass(frozen=True)
@@ -37,21 +52,17 @@ class Panels:
         size: Width and height of a panel.
         corners: The left upper corner of each.
         names: Name and counts above each, with their positions.
-        x: The range of the horizontal axis.
-        y: That of the vertical one.
-        titles: What stands at the axes, the vertical one first.
-        marks: The values that are named on the vertical axis.
+        x: The horizontal axis.
+        y: The vertical one.
     """
 
     shown: Sequence[Binned]
     area: Area
     size: tuple[float, float]
     corners: Sequence[tuple[float, float]]
-    names: Sequence[Mapping[str, Any]]
-    x: tuple[float, float]
-    y: tuple[float, float]
-    titles: tuple[str, str]
-    marks: tuple[float, ...]
+    names: Rows
+    x: Scale
+    y: Scale
 
     @property
     def drawn(self) -> list[tuple[int, Binned]]:
@@ -60,18 +71,18 @@ class Panels:
 
     def across(self, panel: int, value: float) -> float:
         """The pixel of a value on the horizontal axis of a panel."""
-        low, high = self.x
-        return self.corners[panel][0] + (value - low) / (high - low) * self.size[0]
+        return self.corners[panel][0] + self.x.share(value) * self.size[0]
 
     def down(self, panel: int, value: float) -> float:
         """The pixel of a value on the vertical axis of a panel."""
-        low, high = self.y
-        return self.corners[panel][1] + (high - value) / (high - low) * self.size[1]
+        return self.corners[panel][1] + (1 - self.y.share(value)) * self.size[1]
 
-    def line(
-        self, panel: int, points: Sequence[Mapping[str, Any]], x: str, y: str, series: str = ""
-    ) -> list[dict[str, Any]]:
-        """The points of a line in a panel, with their places; `line` keeps the lines of a layer apart."""
+    def line(self, panel: int, points: Rows, x: str, y: str, series: str = "") -> list[dict[str, Any]]:
+        """The points of a line in a panel, with their places; `line` keeps the lines of a layer apart.
+
+        Limits of the interval of a point, `ci_low` and `ci_high`, have places too.
+        """
+        limits = {"plow": "ci_low", "phigh": "ci_high"}
         return [
             {
                 **point,
@@ -79,101 +90,111 @@ class Panels:
                 "order": k,
                 "px": self.across(panel, point[x]),
                 "py": self.down(panel, point[y]),
+                **{place: self.down(panel, point[limit]) for place, limit in limits.items() if limit in point},
             }
             for k, point in enumerate(points)
         ]
 
-    def lines(self, rows: Sequence[Mapping[str, Any]], **mark: Any) -> alt.Chart:
+    def each(self, points_of: Callable[[Binned], Rows], x: str, y: str, series: str = "") -> list[dict[str, Any]]:
+        """The line of its own scores in every panel that has a curve."""
+        return [
+            {**row, "group": scores.group}
+            for k, scores in self.drawn
+            for row in self.line(k, points_of(scores), x, y, series)
+        ]
+
+    def everywhere(self, points: Rows, x: str, y: str) -> list[dict[str, Any]]:
+        """The same line in every panel that has a curve."""
+        return [row for k, _ in self.drawn for row in self.line(k, points, x, y)]
+
+    def lines(self, rows: Rows, **mark: Any) -> Layer:
         """A layer of lines."""
-        style: dict[str, Any] = {"strokeWidth": 1.75, **mark}
-        layer: alt.Chart = (
-            rows_chart(rows)
-            .mark_line(**style)
-            .encode(x=self.horizontal("px"), y=self.vertical("py"), detail="line:N", order="order:Q")
-        )
-        return layer
+        detail = {"field": "line", "type": "nominal"}
+        order = {"field": "order", "type": "quantitative"}
+        return layer("line", rows, {**self.places, "detail": detail, "order": order}, **{"strokeWidth": 1.75, **mark})
 
-    def horizontal(self, name: str) -> alt.X:
-        """A horizontal place."""
-        return pixels_across(name, self.area.width)
+    @property
+    def places(self) -> dict[str, Channel]:
+        """Where a point is."""
+        return {"x": pixels("px", self.area.width), "y": pixels("py", self.area.height)}
 
-    def vertical(self, name: str) -> alt.Y:
-        """A vertical place."""
-        return pixels(name, self.area.height)
+    @property
+    def spans(self) -> dict[str, Channel]:
+        """From one limit of a point's interval to the other."""
+        return {**self.places, "y": pixels("plow", self.area.height), "y2": end("phigh")}
+
+    def diagonal(self) -> Layer:
+        """A broken line from corner to corner in every panel."""
+        ends = [{"x": 0.0, "y": 0.0}, {"x": 1.0, "y": 1.0}]
+        return self.lines(self.everywhere(ends, "x", "y"), color=MUTED, strokeWidth=1, strokeDash=[3, 3])
+
+    def behind(self, whole: Binned, points_of: Callable[[Binned], Rows], x: str, y: str) -> Layer:
+        """The line of all rows in grey in every panel of a group."""
+        grouped = whole.said is None and any(scores.group is not None for scores in self.shown)
+        rows = self.everywhere(points_of(whole), x, y) if grouped else []
+        return self.lines(rows, color=MUTED, strokeWidth=1.25, opacity=0.6)
 
     def frames(self) -> list[Layer]:
         """Frames, ticks, names and the titles of the axes, and what is said in panels without a curve."""
-        x, y = self.horizontal("x"), self.vertical("y")
-        ends = {"x2": alt.X2("x2:Q"), "y2": alt.Y2("y2:Q")}
+        x, y = pixels("x", self.area.width), pixels("y", self.area.height)
         wide, high = self.size
         boxes = [{"x": left, "y": top, "x2": left + wide, "y2": top + high} for left, top in self.corners]
         said = [
-            {"text": "\n".join(wrapped(s.said, wide - 8)), "x": left + wide / 2, "y": top + high / 2}
+            text("\n".join(wrapped(s.said, wide - 8)), left + wide / 2, top + high / 2, side="center", tone="muted")
             for s, (left, top) in zip(self.shown, self.corners, strict=True)
             if s.said is not None
         ]
         axes = [
-            {"text": self.titles[0], "x": 0, "y": LINE / 2},
-            {"text": self.titles[1], "x": 0, "y": self.area.height - LINE / 2},
+            text(self.y.title, 0, LINE / 2, tone="muted"),
+            text(self.x.title, 0, self.area.height - LINE / 2, tone="muted"),
         ]
-        across, down = self._ticks()
         return [
-            rows_chart(boxes).mark_rect(filled=False, stroke=GRID).encode(x=x, y=y, **ends),
-            text_layer(self.names, x, y),
-            text_layer(said, x, y, align="center", color=MUTED),
-            text_layer(axes, x, y, color=MUTED),
-            text_layer(across, x, y, align="center", fontSize=SIZE - 1, color=MUTED),
-            text_layer(down, x, y, align="right", fontSize=SIZE - 1, color=MUTED),
+            layer("rect", boxes, {"x": x, "y": y, "x2": end("x2"), "y2": end("y2")}, filled=False, stroke=GRID),
+            text_layer([*self.names, *said, *axes, *self._ticks()], x, y),
         ]
 
-    def _ticks(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """The ends and the middle of the horizontal axis of each panel, and the marks of the vertical one."""
-        across, down = [], []
+    def _ticks(self) -> list[dict[str, Any]]:
+        """The named values below and beside each panel."""
+        small: dict[str, Any] = {"tone": "muted", "size": SIZE - 1}
+        ticks = []
         for panel, (left, top) in enumerate(self.corners):
-            for value in (self.x[0], (self.x[0] + self.x[1]) / 2, self.x[1]):
-                place = {"x": self.across(panel, value), "y": top + self.size[1] + 10}
-                across.append({"text": f"{value:.3g}", **place})
-            down += [{"text": f"{value:.3g}", "x": left - 5, "y": self.down(panel, value)} for value in self.marks]
-        return across, down
+            below = top + self.size[1] + 10
+            ticks += [text(name, self.across(panel, at), below, side="center", **small) for at, name in self.x.named]
+            ticks += [text(name, left - 5, self.down(panel, at), side="right", **small) for at, name in self.y.named]
+        return ticks
+
+
+def counts(scores: Binned) -> list[str]:
+    """The counts in words."""
+    positives = [] if scores.n_pos is None else [f"{scores.positives:,} positive"]
+    return [f"n {scores.rows:,}", *positives]
+
+
+def _head(name: str, told: Sequence[str], width: float) -> list[str]:
+    """The name and what is told of it, in one line where that fits."""
+    line = ", ".join(told)
+    parts = [line] if width_of(line) <= width else told
+    return [*wrapped(name, width), *(piece for part in parts for piece in wrapped(part, width))]
 
 
 def panels_of(
-    shown: Sequence[Binned],
-    look: Look,
-    titles: tuple[str, str],
-    *,
-    x: tuple[float, float] = (0.0, 1.0),
-    y: tuple[float, float] = (0.0, 1.0),
-    marks: tuple[float, ...] = (0.0, 0.5, 1.0),
+    shown: Sequence[Binned], look: Look, y: Scale, x: Scale, *, told: Callable[[Binned], Sequence[str]] = counts
 ) -> Panels:
-    """Panels in as many columns as fit; `titles` stand at the vertical and the horizontal axis."""
+    """Panels in as many columns as fit; `told` is what stands below the name of each."""
     width = look.width - 24.0
     columns = min(len(shown), 2 if look.narrow else max(1, min(_COLUMNS, look.width // 190)))
     wide = min((width - columns * _LEFT - (columns - 1) * _GAP) / columns, _MOST)
-    heads = [[*wrapped(s.group if s.group is not None else ALL, wide), *wrapped(s.counts, wide)] for s in shown]
-    corners, names, top = [], [], LINE + 8.0
+    heads = [_head(s.name, told(s), wide) for s in shown]
+    corners: list[tuple[float, float]] = []
+    names: list[dict[str, Any]] = []
+    top = LINE + 8.0
     for first in range(0, len(shown), columns):
         row = heads[first : first + columns]
         tall = LINE * max(len(head) for head in row)
         for k, head in enumerate(row):
             left = _LEFT + k * (wide + _LEFT + _GAP)
-            start = top + tall - LINE * len(head)
-            names += [{"text": t, "x": left, "y": start + LINE * (j + 0.5)} for j, t in enumerate(head)]
+            names += text_lines(head, left, top + tall - LINE * len(head))
             corners.append((left, top + tall + 6))
         top += tall + 6 + wide * 0.9 + _FOOT + _GAP
     area = Area(width, top + LINE, 8, 16, 8, 8)
-    return Panels(shown, area, (wide, wide * 0.9), corners, names, x, y, titles, marks)
-
-
-def whole_line(
-    panels: Panels, whole: Binned, points: Sequence[Mapping[str, Any]], x: str, y: str
-) -> list[dict[str, Any]]:
-    """The line of all rows in every panel."""
-    if whole.said is not None:
-        return []
-    return [row for k, _ in panels.drawn for row in panels.line(k, points, x, y)]
-
-
-def by_name(attribute: str | None) -> str:
-    """Of which attribute a figure is, for its title."""
-    return "" if attribute is None else f" by {name_of(attribute)}"
+    return Panels(shown, area, (wide, wide * 0.9), corners, names, x, y)

@@ -2,76 +2,59 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
-import altair as alt
-import polars as pl
-
-from fmfair.figures.binned import Binned, binned, rate_points
+from fmfair.export import Frames
+from fmfair.figures.binned import Binned, Curves, curves_of, rate_points
 from fmfair.figures.data import Where
-from fmfair.figures.panels import Panels, by_name, panels_of
-from fmfair.figures.reliability import LEVEL
-from fmfair.figures.text import first_few, number
-from fmfair.figures.theme import BLUE, INK, Look, Words, drawn, rows_chart, unchecked
+from fmfair.figures.layers import layer
+from fmfair.figures.panels import Scale, panels_of
+from fmfair.figures.text import apart, first_few
+from fmfair.figures.theme import BLUE, INK, Look, Spec, Words, drawn
+from fmfair.numerals import amount, level_text
 
 # Each rate with its colour and how its line is broken.
 _RATES: tuple[tuple[str, str, list[int]], ...] = (("tpr", BLUE, [1, 0]), ("fpr", INK, [5, 3]))
 
 
-@unchecked
-def rates_by_threshold(
-    curves: pl.DataFrame, *, attribute: str | None = None, where: Where = None, look: Look | None = None
-) -> alt.LayerChart:
+def rates_by_threshold(frames: Frames, look: Look, *, attribute: str | None = None, where: Where = None) -> Spec:
     """A panel per group: sensitivity and false positive rate at every threshold, with bands of Wilson's limits.
 
     Args:
-        curves: The frame of scores in bins.
+        frames: Those of the report.
+        look: The width and the level of the bands.
         attribute: The attribute whose groups are shown; all rows alone where left out.
         where: The by-key to show.
-        look: The width and the level of the bands.
 
     Raises:
         FmfairError: The report has no curves, no such attribute, or several by-keys and none is named.
     """
-    look = look or Look()
-    whole, groups = binned(curves, attribute, where)
-    panels = panels_of(groups or [whole], look, ("↑ rate", "threshold →"))
-    words = rates_by_threshold_words(curves, attribute=attribute, where=where, look=look)
+    curves = curves_of(frames, attribute, where)
+    panels = panels_of(curves.shown, look, Scale("↑ rate", percent=True), Scale("threshold →"))
     layers = panels.frames()
     for rate, colour, dash in _RATES:
-        rows = [row for k, scores in panels.drawn for row in _placed(panels, k, scores, rate, look.level or LEVEL)]
-        band = {"y": panels.vertical("plow"), "y2": alt.Y2("phigh:Q")}
+        rows = panels.each(partial(_points, look.band, rate), "threshold", rate, rate)
+        detail = {"field": "line", "type": "nominal"}
         layers += [
-            rows_chart(rows)
-            .mark_area(color=colour, opacity=0.18)
-            .encode(x=panels.horizontal("px"), **band, detail="line:N"),
+            layer("area", rows, {**panels.spans, "detail": detail}, color=colour, opacity=0.18),
             panels.lines(rows, color=colour, strokeDash=dash),
         ]
-    return drawn(layers, panels.area, words)
+    return drawn(layers, panels.area, _words(curves, look))
 
 
-def _placed(panels: Panels, panel: int, scores: Binned, rate: str, level: float) -> list[dict[str, Any]]:
-    rows = panels.line(panel, rate_points(scores, level), "threshold", rate, rate)
-    limits = (("plow", f"{rate}_low"), ("phigh", f"{rate}_high"))
-    return [{**row, "group": scores.group, **{p: panels.down(panel, row[c]) for p, c in limits}} for row in rows]
+def _points(level: float, rate: str, scores: Binned) -> list[dict[str, float]]:
+    limits = {"ci_low": f"{rate}_low", "ci_high": f"{rate}_high"}
+    return [{**row, **{to: row[name] for to, name in limits.items()}} for row in rate_points(scores, level)]
 
 
-def rates_by_threshold_words(
-    curves: pl.DataFrame, *, attribute: str | None = None, where: Where = None, look: Look | None = None
-) -> Words:
-    """Title, reading aid and description; the arguments are those of `rates_by_threshold`."""
-    look = look or Look()
-    whole, groups = binned(curves, attribute, where)
-    there = [scores for scores in groups or [whole] if scores.said is None]
-    title = f"Sensitivity and false positive rate against the threshold{by_name(attribute)}"
-    half = [(_at_half(scores), scores.group or "all rows") for scores in there]
+def _words(curves: Curves, look: Look) -> Words:
+    title = f"Sensitivity and false positive rate against the threshold{curves.by}"
+    half = [(_at_half(scores), scores.name) for scores in curves.there]
     if half:
-        (low, least), (high, most) = min(half), max(half)
-        apart = f"{number(low)} ({least}) to {number(high)} ({most})" if len(half) > 1 else number(low)
-        title += f": at 0.5 sensitivity {apart}"
-    limits = look.interval if look.level else "95% interval"
+        title += f": at 0.5 sensitivity {apart(half, partial(amount, 'tpr'))}"
+    limits = level_text(look.band)
     aid = f"Solid: sensitivity; dashed: false positive rate; bands: {limits}, rows taken as independent."
-    said = [f"{group}: sensitivity {number(value)} at 0.5" for value, group in half]
+    said = [f"{name}: sensitivity {amount('tpr', value)} at 0.5" for value, name in half]
     return Words(title, aid, f"{title}. {first_few(said)}.")
 
 

@@ -1,4 +1,4 @@
-"""A chart as SVG text: without a network, described for those who do not see it, in colours that a page can change."""
+"""A figure as SVG text: without a network, described for those who do not see it, in colours that a page can change."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 from fmfair.errors import FmfairError
 from fmfair.figures.text import LINE, SIZE
-from fmfair.figures.theme import COLOURS, FONT, MUTED, TITLE_GAP, TITLE_LINE, Figure
+from fmfair.figures.theme import COLOURS, FONT, MUTED, TITLE_GAP, TITLE_LINE, Spec
 
 VEGALITE = "6.4"
 _SVG = "http://www.w3.org/2000/svg"
@@ -17,25 +17,25 @@ _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 _SPOKEN = ("role", "aria-roledescription", "aria-label", "aria-hidden", "pointer-events")
 
 
-def svg_of(chart: Figure, *, key: str, title: str | None = None, description: str | None = None) -> str:
-    """The chart as one `<svg>` element that can stand in a page beside others.
+def svg_of(figure: Spec, *, key: str, title: str | None = None, description: str | None = None) -> str:
+    """The figure as one `<svg>` element that can stand in a page beside others.
 
     The title over the figure is left out, as the page has it; it is in `<title>`. The reading aid below it stays.
     Colours are CSS variables such as `--figure-ink` (`fmfair.figures.theme.css` sets them), and where those are not
     set the light ones.
 
     Args:
-        chart: One of fmfair's figures.
+        figure: One of fmfair's figures.
         key: Letters, digits, `-` and `_`, different for every figure of a page; all ids begin with it.
-        title: What it shows; the chart's own title where left out.
-        description: What is drawn; the chart's own description where left out.
+        title: What it shows; the figure's own title where left out.
+        description: What is drawn; the figure's own description where left out.
 
     Raises:
         FmfairError: The key cannot be part of an id, or vl-convert is not installed.
     """
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", key):
         raise FmfairError(f"key={key!r} cannot be part of an id; expected letters, digits, - and _, a letter first")
-    spec = chart.to_dict(validate=False)
+    spec = dict(figure)
     said = _title_taken(spec)
     root = ET.fromstring(_converted(spec))
     width, height = root.attrib["width"], root.attrib["height"]
@@ -58,14 +58,13 @@ def svg_of(chart: Figure, *, key: str, title: str | None = None, description: st
 
 def _title_taken(spec: dict[str, Any]) -> str:
     """The title's text; it is taken away with its room, and the reading aid below it stays."""
-    title = spec.pop("title", {})
-    lines, below = title.get("text", []), title.get("subtitle", [])
+    title = dict(spec.pop("title"))
+    lines, below = title["text"], title.pop("subtitle")  # even an empty one would take room
     if below:
         aid = {"fontSize": SIZE, "fontWeight": "normal", "color": MUTED, "lineHeight": LINE}
         spec["title"] = {**title, **aid, "text": below}
-        del spec["title"]["subtitle"]
-    if isinstance(spec.get("padding"), dict):
-        spec["padding"]["top"] -= TITLE_LINE * len(lines) + TITLE_GAP
+    padding = spec["padding"]
+    spec["padding"] = {**padding, "top": padding["top"] - TITLE_LINE * len(lines) - TITLE_GAP}
     return " ".join(lines)
 
 

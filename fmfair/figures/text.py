@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
 
 from fmfair.errors import FmfairError
 from fmfair.metrics.metric import Metric
 from fmfair.metrics.registry import REGISTRY, requested
+from fmfair.numerals import amount, figures, in_percent
 from fmfair.render import visible
 
+# The name of all rows together, beside those of groups.
+ALL = "all rows"
 # The size of all texts but the title, and the height of their lines.
 SIZE = 12
 LINE = 15
@@ -32,9 +36,10 @@ def width_of(text: str, size: float = SIZE) -> float:
         >>> width_of("MMM") > width_of("nnn") > width_of("iii")
         True
     """
-    return size * sum(_letter(letter) for letter in text)
+    return size * sum(map(_letter, text))
 
 
+@cache
 def _letter(letter: str) -> float:
     if unicodedata.east_asian_width(letter) in "WF":
         return _SQUARE
@@ -65,6 +70,8 @@ def wrapped(text: str, width: float, size: float = SIZE) -> list[str]:
 
 def _broken(word: str, width: float, size: float) -> list[str]:
     """A word in pieces that fit."""
+    if width_of(word, size) <= width:
+        return [word]
     pieces, piece = [], ""
     for letter in word:
         if piece and width_of(piece + letter, size) > width:
@@ -79,6 +86,7 @@ def name_of(group: str | None) -> str:
     return "(missing)" if group is None else visible(group)
 
 
+@lru_cache(256)
 def metric_of(name: str) -> Metric | None:
     """The metric of that name, with its parameters."""
     try:
@@ -103,56 +111,41 @@ def axis_lines(name: str, width: float) -> list[str]:
 
     Examples:
         >>> axis_lines("tpr", 400)
-        ['sensitivity (TPR, recall), from 0 to 1', 'higher is better →']
+        ['sensitivity (TPR, recall), from 0 to 100%', 'higher is better →']
     """
     metric = metric_of(name)
     if metric is None:
         return wrapped(visible(name), width)
-    span = f", from {metric.low:.3g} to {metric.high:.3g}" if None not in (metric.low, metric.high) else ""
-    return [*wrapped(f"{metric.title}{span}", width), _DIRECTIONS[metric.direction]]
+    bounded = None not in (metric.low, metric.high)
+    ends = "0 to 100%" if in_percent(name) else f"{metric.low:.3g} to {metric.high:.3g}" if bounded else ""
+    whole = wrapped(f"{metric.title}, from {ends}" if ends else metric.title, width)
+    first = whole if len(whole) == 1 or not ends else [*wrapped(metric.title, width), f"from {ends}"]
+    return [*first, _DIRECTIONS[metric.direction]]
 
 
-def number(value: float, name: str = "") -> str:
-    """A value of a metric: rates with three decimals, counts as they are, larger numbers with four digits.
-
-    Examples:
-        >>> number(0.8567, "auc"), number(17.0, "tp"), number(123.456, "lr_positive")
-        ('0.857', '17', '123.5')
-    """
-    metric = metric_of(name) if name else None
-    if metric is not None and metric.family == "count":
-        return f"{value:,.6g}"
-    return f"{value:.3f}" if abs(value) < 10 else f"{value:.4g}"
-
-
-def interval(value: float, low: float | None, high: float | None, name: str = "") -> str:
-    """A value with its interval: `0.857 (0.821 to 0.889)`.
+def with_interval(metric: str, value: float, low: float | None, high: float | None) -> str:
+    """A value with its interval.
 
     Examples:
-        >>> interval(0.8567, 0.821, 0.8887), interval(0.5, None, None)
-        ('0.857 (0.821 to 0.889)', '0.500')
+        >>> with_interval("tpr", 0.8567, 0.821, 0.8887), with_interval("auc", 0.5, None, None)
+        ('85.7% (82.1 to 88.9)', '0.500')
     """
-    shown = number(value, name)
-    return shown if low is None or high is None else f"{shown} ({number(low, name)} to {number(high, name)})"
+    shown = amount(metric, value)
+    return shown if low is None or high is None else f"{shown} ({' to '.join(figures(metric, [low, high]))})"
+
+
+def apart(ends: Sequence[tuple[float, str]], shown: Callable[[float], str]) -> str:
+    """The lowest and the highest of some values with their names; one where they look the same, or there is one.
+
+    Examples:
+        >>> apart([(0.8, "F"), (0.6, "M")], "{:.1f}".format), apart([(0.62, "F"), (0.61, "M")], "{:.1f}".format)
+        ('0.6 (M) to 0.8 (F)', '0.6')
+    """
+    (low, least), (high, most) = min(ends), max(ends)
+    return shown(low) if shown(low) == shown(high) else f"{shown(low)} ({least}) to {shown(high)} ({most})"
 
 
 def first_few(parts: Sequence[str], most: int = 12, more: Callable[[int], str] = "and {} more".format) -> str:
     """The first parts as a sentence, and how many there are beyond."""
     left = len(parts) - most
     return "; ".join([*parts[:most], more(left)] if left > 0 else parts)
-
-
-def names_in(names: Iterable[str]) -> str:
-    """Names as a list in prose.
-
-    Examples:
-        >>> names_in(["sex", "age", "site"])
-        'sex, age and site'
-    """
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
-
-
-def capital(text: str) -> str:
-    """The text with a capital first letter."""
-    return text[:1].upper() + text[1:]

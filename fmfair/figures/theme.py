@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import wraps
 from types import MappingProxyType
-from typing import Any, ParamSpec, TypeAlias
-
-import altair as alt
-from altair.utils.schemapi import debug_mode
+from typing import Any, TypeAlias
 
 from fmfair.figures.text import LINE, SIZE, wrapped
+from fmfair.numerals import level_text
 
-Figure: TypeAlias = alt.LayerChart
-Layer: TypeAlias = alt.Chart
-Parameters = ParamSpec("Parameters")
+# A figure and a layer of one, as Vega-Lite reads them.
+Spec: TypeAlias = dict[str, Any]
+Layer: TypeAlias = dict[str, Any]
 
 INK, MUTED, GRID, PAPER, BAND = "#1b1b1b", "#595959", "#e2e2e2", "#ffffff", "#dde6ee"
 # Okabe and Ito's colours with at least 3:1 on white, in the order in which they are taken.
@@ -66,9 +63,14 @@ class Look:
         return self.width < NARROW
 
     @property
+    def band(self) -> float:
+        """The level of intervals that a figure computes itself."""
+        return self.level or 0.95
+
+    @property
     def interval(self) -> str:
         """What the intervals are called."""
-        return "interval" if self.level is None else f"{100 * self.level:.4g}% interval"
+        return level_text(self.level)
 
 
 @dataclass(frozen=True)
@@ -98,20 +100,6 @@ class Area:
     bottom: float = 44
 
 
-def unchecked(make: Callable[Parameters, Figure]) -> Callable[Parameters, Figure]:
-    """Makes a figure without checking every piece against Vega-Lite's schema, which takes most of the time.
-
-    The chart checks itself as a whole when it is shown or saved.
-    """
-
-    @wraps(make)
-    def made(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Figure:
-        with debug_mode(False):
-            return make(*args, **kwargs)
-
-    return made
-
-
 def css() -> str:
     """The colours of the figures as CSS variables, light and dark; print is light."""
     light = "".join(f"--figure-{name}:{colour};" for colour, (name, _) in COLOURS.items())
@@ -119,75 +107,41 @@ def css() -> str:
     return f":root{{{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
 
 
-def rows_chart(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
-    """A chart on some rows, which are part of it."""
-    # Altair copies lists with every step that it takes, and tuples never.
-    return alt.Chart(alt.InlineData(values=tuple(dict(row) for row in rows)))
-
-
-def text_layer(rows: Sequence[Mapping[str, Any]], x: alt.X, y: alt.Y, **mark: Any) -> alt.Chart:
-    """The field `text` of some rows, which may be of several lines."""
-    style: dict[str, Any] = {
-        "align": "left",
-        "baseline": "middle",
-        "fontSize": SIZE,
-        "color": INK,
-        "lineBreak": "\n",
-        **mark,
-    }
-    layer: alt.Chart = rows_chart(rows).mark_text(lineHeight=LINE, **style).encode(x=x, y=y, text=alt.Text("text:N"))
-    return layer
-
-
-def pixels(name: str, size: float) -> alt.Y:
-    """A vertical position that is given in pixels from the top."""
-    scale = alt.Scale(domain=[0, size], range=[0, size], nice=False, zero=False)
-    return alt.Y(f"{name}:Q", axis=None, scale=scale)
-
-
-def pixels_across(name: str, size: float) -> alt.X:
-    """A horizontal position that is given in pixels from the left end of the plot."""
-    scale = alt.Scale(domain=[0, size], range=[0, size], nice=False, zero=False)
-    return alt.X(f"{name}:Q", axis=None, scale=scale)
-
-
-def drawn(layers: Sequence[Layer], area: Area, words: Words) -> Figure:
-    """The layers in their area, with title and description; exactly as wide as area and margins."""
+def drawn(layers: Sequence[Layer], area: Area, words: Words) -> Spec:
+    """The layers that hold anything in their area, with title and description; as wide as area and margins."""
     whole = area.left + area.width + area.right
-    title, above = title_of(words, whole - 16, dx=8 - area.left, offset=area.top)
-    return with_config(
-        alt.LayerChart(layer=list(layers)).properties(
-            width=area.width,
-            height=area.height,
-            padding={"left": area.left, "right": area.right, "top": area.top + above, "bottom": area.bottom},
-            autosize=alt.AutoSizeParams(type="none"),
-            title=title,
-            description=words.alt,
-        )
-    )
+    title, above = _title_of(words, whole - 16, dx=8 - area.left, offset=area.top)
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "width": area.width,
+        "height": area.height,
+        "padding": {"left": area.left, "right": area.right, "top": area.top + above, "bottom": area.bottom},
+        "autosize": {"type": "none"},
+        "title": title,
+        "description": words.alt,
+        "layer": [layer for layer in layers if layer["data"]["values"]],
+        "config": _config(),
+    }
 
 
-def title_of(words: Words, width: float, **place: Any) -> tuple[alt.TitleParams, int]:
+def _title_of(words: Words, width: float, **place: float) -> tuple[dict[str, Any], int]:
     """The title over a figure, and how high it is."""
     lines = wrapped(words.title, width, TITLE * 1.04)
     below = wrapped(words.subtitle, width, SIZE) if words.subtitle else []
-    title = alt.TitleParams(text=lines, subtitle=below, anchor="start", frame="group", **place)
+    title = {"text": lines, "subtitle": below, "anchor": "start", "frame": "group", **place}
     return title, TITLE_LINE * len(lines) + TITLE_GAP + LINE * len(below) + 4
 
 
-def with_config(chart: Figure) -> Figure:
-    """The chart in the colours and sizes of all figures."""
-    sizes: dict[str, Any] = {"labelFontSize": SIZE, "titleFontSize": SIZE, "titleFontWeight": "normal"}
-    inks: dict[str, Any] = {"labelColor": INK, "titleColor": INK}
-    lines: dict[str, Any] = {"gridColor": GRID, "domainColor": MUTED, "tickColor": MUTED}
-    title: dict[str, Any] = {"fontSize": TITLE, "fontWeight": 600, "lineHeight": TITLE_LINE, "color": INK}
-    below: dict[str, Any] = {"subtitleFontSize": SIZE, "subtitleLineHeight": LINE, "subtitlePadding": TITLE_GAP}
-    styled: Figure = chart.configure(
-        background=PAPER,
-        font=FONT,
-        view=alt.ViewConfig(stroke=None),
-        axis=alt.AxisConfig(**inks, **sizes, **lines),
-        title=alt.TitleConfig(**title, **below, subtitleColor=MUTED),
-        legend=alt.LegendConfig(**inks, **sizes),
-    )
-    return styled
+def _config() -> dict[str, Any]:
+    """The colours and sizes of all figures."""
+    axis = {"labelFontSize": SIZE, "titleFontSize": SIZE, "titleFontWeight": "normal"}
+    inks = {"labelColor": INK, "titleColor": INK, "gridColor": GRID, "domainColor": MUTED, "tickColor": MUTED}
+    title = {"fontSize": TITLE, "fontWeight": 600, "lineHeight": TITLE_LINE, "color": INK}
+    below = {"subtitleFontSize": SIZE, "subtitleLineHeight": LINE, "subtitlePadding": TITLE_GAP}
+    return {
+        "background": PAPER,
+        "font": FONT,
+        "view": {"stroke": None},
+        "axis": axis | inks,
+        "title": {**title, **below, "subtitleColor": MUTED},
+    }

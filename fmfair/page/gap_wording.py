@@ -107,21 +107,21 @@ def is_open(of: Gap) -> bool:
 
 def difference_shown(of: Gap, limits: tuple[float, float]) -> str:
     """The interval of the difference between two groups leaves out 0."""
-    ends = f"{_lower_or_higher(of)} in {_group(of, of.worst)} than in {_group(of, of.best)}"
-    text = f"{spoken(of.metric)} was {ends} by {_amount(of)}"
+    ends = f"{lower_or_higher(of)} in {group_of(of, of.worst)} than in {group_of(of, of.best)}"
+    text = f"{spoken(of.metric)} was {ends} by {amount_of(of)}"
     return f"{as_sentence(text)} ({_within(of, limits)})."
 
 
 def no_difference_shown(of: Gap) -> str:
     """The interval includes 0."""
-    who = f"{_group(of, of.worst)} and {_group(of, of.best)}" if of.worst[0] != of.best[0] else "the groups"
+    who = f"{group_of(of, of.worst)} and {group_of(of, of.best)}" if of.worst[0] != of.best[0] else "the groups"
     behind = _carried(of)
     return f"No difference in {spoken(of.metric)} was shown between {who}{f'; {behind}' if behind else ''}."
 
 
 def still_possible(of: Gap, high: float) -> str:
     """Which difference the interval leaves possible, or leaves out where that is within the margin."""
-    most = f"{_figures(of, high)[0]}{unit(of.metric)}"
+    most = f"{figures_of(of, high)[0]}{unit(of.metric)}"
     if of.excluded:
         return f"A difference larger than {most} ({level_text(of.level)}) is excluded; the margin is {_margin(of)}."
     return f"Differences up to {most} ({level_text(of.level)}) cannot be ruled out."
@@ -134,8 +134,8 @@ def cannot_tell(of: Gap, signed: tuple[float, float]) -> str:
         of: The gap.
         signed: The interval of the worst group less the best.
     """
-    lower, higher = _figures(of, -signed[0], signed[1])
-    who = f"against {_group(of, of.best)}, {spoken(of.metric)} in {_group(of, of.worst)}"
+    lower, higher = figures_of(of, -signed[0], signed[1])
+    who = f"against {group_of(of, of.best)}, {spoken(of.metric)} in {group_of(of, of.worst)}"
     behind = "; ".join(part for part in (level_text(of.level), _carried(of)) if part)
     may = f"may be from {lower} lower to {higher}{unit(of.metric)} higher ({behind})"
     return f"The data cannot tell: {who} {may}; the margin is {_margin(of)}."
@@ -144,13 +144,13 @@ def cannot_tell(of: Gap, signed: tuple[float, float]) -> str:
 def several_groups(of: Gap, limits: tuple[float, float]) -> str:
     """More than two groups: the largest gap beside the gap that chance alone makes usual."""
     ends = ("highest", "lowest") if of.worst[1] >= of.best[1] else ("lowest", "highest")
-    where = f"was {ends[0]} in {_group(of, of.worst)} and {ends[1]} in {_group(of, of.best)}"
+    where = f"was {ends[0]} in {group_of(of, of.worst)} and {ends[1]} in {group_of(of, of.best)}"
     if of.worst[0] == of.best[0]:
-        where = f"was {_figures(of, of.worst[1])[0]}{sign(of.metric)} in every group"
+        where = f"was {figures_of(of, of.worst[1])[0]}{sign(of.metric)} in every group"
     chance = ""
     if of.chance is not None:
-        chance = f"; a gap of {_figures(of, of.chance)[0]} is expected by chance at these sizes"
-    largest = f"The largest gap of {of.n_groups:,} groups was {_amount(of)} ({_within(of, limits)}){chance}."
+        chance = f"; a gap of {figures_of(of, of.chance)[0]} is expected by chance at these sizes"
+    largest = f"The largest gap of {of.n_groups:,} groups was {amount_of(of)} ({_within(of, limits)}){chance}."
     if of.shown:
         return f"{as_sentence(spoken(of.metric))} {where}. {largest}{_beside_margin(of, limits)}"
     none = f"No difference in {spoken(of.metric)} was shown; it {where}."
@@ -162,8 +162,8 @@ def without_interval(of: Gap) -> str:
     behind = f" ({_carried(of)})" if _carried(of) else ""
     if of.worst[0] == of.best[0]:
         return f"No difference in {spoken(of.metric)} was seen{behind}; without an interval chance is not known."
-    who = f"{_group(of, of.worst)} and {_group(of, of.best)}"
-    text = f"{spoken(of.metric)} differed most between {who}, by {_amount(of)}{behind}"
+    who = f"{group_of(of, of.worst)} and {group_of(of, of.best)}"
+    text = f"{spoken(of.metric)} differed most between {who}, by {amount_of(of)}{behind}"
     return f"{as_sentence(text)}; without an interval this cannot be told from chance."
 
 
@@ -176,8 +176,8 @@ def shown_in(metric: str, where: Sequence[tuple[str, Gap]]) -> str:
     """
     told = []
     for name, of in where[:MAX_NAMED]:
-        low, high = _figures(of, *(of.limits or (of.value, of.value)))
-        ends = f"{visible(of.worst[0])} {_lower_or_higher(of)} than {visible(of.best[0])} by {_amount(of)}"
+        low, high = figures_of(of, *(of.limits or (of.value, of.value)))
+        ends = f"{visible(of.worst[0])} {lower_or_higher(of)} than {visible(of.best[0])} by {amount_of(of)}"
         told.append(f"{visible(name)} ({ends}, {level_text(of.level)} {low} to {high})")
     more = [f"{len(where) - MAX_NAMED:,} more"] if len(where) > MAX_NAMED else []
     return f"A difference in {spoken(metric)} was shown for {joined([*told, *more])}."
@@ -216,7 +216,7 @@ def not_shown_in(metric: str, where: Sequence[tuple[str, Gap]]) -> str:
         low, high = (f"{most}{unit(metric)}" for most in figures(metric, [min(highs), max(highs)], max(highs)))
         most = f"{low} in the most and {high} in the least precise"
         return f"{text}; differences up to {most} ({level}) cannot be ruled out."
-    most = joined([_figures(of, high)[0] for of, high in zip(gaps, highs, strict=True)])
+    most = joined([figures_of(of, high)[0] for of, high in zip(gaps, highs, strict=True)])
     return f"{text}; differences up to {most}{unit(metric)} ({level}) cannot be ruled out."
 
 
@@ -230,24 +230,27 @@ def not_compared(metric: str, reason: str | None) -> str:
     return f"{as_sentence(subject(metric))} was not compared: {visible(reason or 'no reason is known')}."
 
 
-def _group(of: Gap, group: tuple[str, float]) -> str:
+def group_of(of: Gap, group: tuple[str, float]) -> str:
     """A group and its value; in place of a value that hardly any samples carry, their count."""
     count = of.counts[0] if group == of.worst else of.counts[1]
     if count is not None and count < COUNTS_ONLY:
         return f"{visible(group[0])} ({carried_by(count, of.denominator, of.rows)}: counts only)"
-    return f"{visible(group[0])} ({_about(of)}{_figures(of, group[1])[0]}{sign(of.metric)})"
+    return f"{visible(group[0])} ({_about(of)}{figures_of(of, group[1])[0]}{sign(of.metric)})"
 
 
-def _lower_or_higher(of: Gap) -> str:
+def lower_or_higher(of: Gap) -> str:
+    """How the group that is served worst stands to the best."""
     return "lower" if of.worst[1] < of.best[1] else "higher"
 
 
-def _figures(of: Gap, *numbers: float) -> list[str]:
+def figures_of(of: Gap, *numbers: float) -> list[str]:
+    """Numbers of a gap with the digits that its interval supports."""
     return figures(of.metric, numbers, None if of.limits is None else of.limits[1] - of.limits[0])
 
 
-def _amount(of: Gap) -> str:
-    return f"{_about(of)}{_figures(of, of.value)[0]}{unit(of.metric)}"
+def amount_of(of: Gap) -> str:
+    """How large a gap is."""
+    return f"{_about(of)}{figures_of(of, of.value)[0]}{unit(of.metric)}"
 
 
 def _about(of: Gap) -> str:
@@ -260,7 +263,7 @@ def _carried(of: Gap) -> str:
 
 def _within(of: Gap, limits: tuple[float, float]) -> str:
     """The interval of the gap, its p value and what carries it."""
-    low, high = _figures(of, *limits)
+    low, high = figures_of(of, *limits)
     parts = [f"{level_text(of.level)} {low} to {high}", "" if of.p is None else p_text(of.p), _carried(of)]
     return "; ".join(part for part in parts if part)
 

@@ -50,6 +50,19 @@ class View:
         """Which by-key this is; empty where there is no other."""
         return "" if self.alone else ", ".join(f"{name} {value}" for name, value in self.key.items())
 
+    def difference(self, attribute: str, metric: str) -> Mapping[str, Any] | None:
+        """The largest difference between the groups of an attribute, at the threshold of the summary."""
+        if metric not in self._differences:
+            gaps = self.main["gaps"].filter(pl.col("metric") == metric, pl.col("statistic") == "difference")
+            first = gaps.unique("attribute", keep="first", maintain_order=True)
+            self._differences[metric] = {row["attribute"]: row for row in first.iter_rows(named=True)}
+        return self._differences[metric].get(attribute)
+
+    @cached_property
+    def _differences(self) -> dict[str, dict[str, Mapping[str, Any]]]:
+        """By metric and attribute: pages of many by-keys ask for them often, and frames are slow to ask."""
+        return {}
+
     @cached_property
     def main(self) -> Frames:
         """The frames without the rows at other thresholds than that of the summary."""

@@ -115,6 +115,11 @@ def plan_of(source: Plan | Mapping[str, Any] | str | os.PathLike[str] | None) ->
     return Plan(**found)
 
 
+def template() -> str:
+    """A TOML file with every key of a plan, each with what belongs there, in which nothing is stated yet."""
+    return (Path(__file__).parent / "templates" / "plan.toml").read_text(encoding="utf-8")
+
+
 def _read(path: Path) -> Mapping[str, Any]:
     try:
         with path.open("rb") as file:

@@ -1,4 +1,8 @@
-"""Cells and tables that several sections show: a value with its interval and its denominator, groups, gaps, pairs."""
+"""Cells and tables that several sections show: a value with its interval and its denominator, groups, gaps, pairs.
+
+The templates write them as plain HTML, not through a package for tables, so that every table has its caption, the
+scope of its headings and a place to scroll in, as screen readers and phones need them.
+"""
 
 from __future__ import annotations
 

@@ -17,16 +17,16 @@ from fmfair.shown import bounded, number
 # One side of an error is never told alone.
 COMPANIONS: Mapping[str, str] = {"tpr": "tnr", "tnr": "tpr", "ppv": "npv", "npv": "ppv"}
 # What a metric is, for readers who do not know its name.
-READINGS: Mapping[str, str] = {
-    "auc": "AUC is the chance that a positive is ranked above a negative; 0.5 is a coin's, 1 is without error.",
-    "tpr": "Sensitivity is the share of the positives that the model finds.",
-    "tnr": "Specificity is the share of the negatives that the model leaves alone.",
-    "ppv": "The positive predictive value is the share of those called positive who are.",
-    "npv": "The negative predictive value is the share of those called negative who are.",
-    "accuracy": "Accuracy is the share of all rows that the model calls right; it moves with the share of positives.",
-    "brier": "The Brier score is the mean squared distance of the score from the outcome; lower is better.",
-    "dice": "Dice is the overlap of the drawn and the true region; 1 is without error.",
-    "iou": "IoU is the overlap of the drawn and the true region as a share of both; 1 is without error.",
+GLOSSES: Mapping[str, str] = {
+    "auc": "how often the model ranks a positive above a negative; a coin reaches 0.5, no error 1",
+    "tpr": "the share of the positives that the model finds",
+    "tnr": "the share of the negatives that the model does not flag",
+    "ppv": "the share of positives among those that the model flags",
+    "npv": "the share of negatives among those that the model does not flag",
+    "accuracy": "the share that the model calls right, which moves with the share of positives",
+    "brier": "the mean squared distance of the score from the outcome; lower is better",
+    "dice": "the overlap of the drawn and the true region; no error is 1",
+    "iou": "the overlap of the drawn and the true region as a share of both; no error is 1",
 }
 # Of fewer rows a value says next to nothing.
 SMALL = 20
@@ -43,18 +43,9 @@ def told_metrics(material: Material) -> list[str]:
     return [material.headline, *([other] if other in material.metrics else [])]
 
 
-def gap_row(view: View, attribute: str, metric: str) -> dict[str, Any] | None:
-    """The largest difference between the groups of an attribute, at the threshold of the summary."""
-    gaps = view.main["gaps"]
-    found = gaps.filter(
-        pl.col("attribute") == attribute, pl.col("metric") == metric, pl.col("statistic") == "difference"
-    )
-    return next(found.head(1).iter_rows(named=True), None)
-
-
 def gap_of(view: View, material: Material, attribute: str, metric: str) -> Gap | None:
     """The gap as the sentences need it; None where there is none."""
-    row = gap_row(view, attribute, metric)
+    row = view.difference(attribute, metric)
     if row is None or row["value"] is None:
         return None
     worst, best = (_group(view, attribute, metric, row[name]) for name in ("worst_group", "best_group"))
@@ -97,7 +88,7 @@ def gap_sentence(view: View, material: Material, attribute: str, metric: str) ->
     gap = gap_of(view, material, attribute, metric)
     if gap is not None:
         return gap_wording.gap(gap)
-    row = gap_row(view, attribute, metric)
+    row = view.difference(attribute, metric)
     return gap_wording.not_compared(metric, row["note"] if row else "it has no gap")
 
 
@@ -107,7 +98,7 @@ def pair_is_shown(view: View, material: Material, attribute: str, gap: Gap) -> b
         return False
     if gap.n_groups == 2:
         return True
-    row = gap_row(view, attribute, gap.metric) or {}
+    row = view.difference(attribute, gap.metric) or {}
     pair = _pair(view, attribute, gap.metric, (row.get("worst_group", ""), row.get("best_group", "")))
     return pair is not None and pair["p_holm"] is not None and pair["p_holm"] < 1 - (material.level or 0.95)
 

@@ -84,11 +84,8 @@ def _pairs(attribute: str, view: View, material: Material, of: str) -> Table | N
 
 def _over_by_keys(attribute: str, material: Material) -> dict[str, Any]:
     """The largest gaps of the headline metric over all by-keys."""
-    found = [
-        (list(view.key.values()), row)
-        for view in material.views
-        for row in gaps_of(attribute, view, [material.headline]).iter_rows(named=True)
-    ]
+    differences = [(list(view.key.values()), view.difference(attribute, material.headline)) for view in material.views]
+    found = [(key, row) for key, row in differences if row is not None]
     defined = [(key, row) for key, row in found if row["value"] is not None]
     largest = sorted(defined, key=lambda pair: -pair[1]["value"])[:MAX_GAPS]
     name = title_of(material.headline)

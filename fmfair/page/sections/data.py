@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from fmfair.errors import plural
 from fmfair.marks import MARKS
+from fmfair.numerals import joined
 from fmfair.page.material import Material, View
 from fmfair.page.section import Column, Section, Table
+from fmfair.page.sections.plan import NOT_FOUND, held
 from fmfair.page.tables import NONE, counted, positives
+from fmfair.render import visible
 
 # Words of notes that tell of rows which do not count.
 _LEFT_OUT = ("left out", "missing", "ignored", "suppressed", "dropped")
 MAX_TABLES = 20
+# A note on rows that are not evaluated at all, how many and why.
+_OUT = re.compile(
+    r"(?P<n>(?:fewer than )?[\d,]+) rows? with (?P<why>.*?) left out(?! for this attribute| of the gaps| of the counts)"
+)
+MISSING = "not recorded"
 
 
 def section(material: Material) -> Section:
@@ -27,28 +36,61 @@ def section(material: Material) -> Section:
         "flow": _flow(material),
         "tables": tables,
         "more": f"The counts of {plural(more, 'further result')} are in groups.parquet." if more > 0 else "",
+        "absent": _absent(material),
         "notes": [note for note in material.notes if any(word in note for word in _LEFT_OUT)],
     }
     return Section("data", "Data", content)
 
 
 def _flow(material: Material) -> Table:
-    """How many rows there are, and how many have each attribute."""
+    """From the rows of the table to those that were evaluated, and how many of these lack an attribute."""
+    facts = material.metadata
     several = f", every {' and '.join(material.keys)} by itself" if material.keys else ""
-    rows = [[f"Rows evaluated{several}", counted(material.metadata.get("n_samples"))]]
+    out = [match for note in material.notes if (match := _OUT.search(note)) is not None]
+    rows = [[f"Left out: {visible(match['why'])}", match["n"]] for match in out]
+    findings = len((facts.get("columns") or {}).get("pairs") or {})
+    read, evaluated = facts.get("n_rows"), facts.get("n_samples")
+    if read is not None and evaluated is not None:
+        whole = read * max(findings, 1)
+        rest = whole - evaluated - sum(int(match["n"].replace(",", "")) for match in out)
+        if rest >= 0:
+            every = [[f"The same, once for each of {findings:,} labels", f"{whole:,}"]] if findings > 1 else []
+            rows = [["Rows of the table", f"{read:,}"], *every, *rows]
+            rows += [["Left out for other reasons, such as a weight of 0", f"{rest:,}"]] if rest else []
+    rows.append([f"Rows evaluated{several}", counted(evaluated)])
     if len(material.views) == 1:
         (view,) = material.views
-        total = view.frames["overall"]["n"].head(1).to_list()
-        whole = total[0] if total else None
-        rows += [[f"Rows without {name}", _without(view, name, whole)] for name in material.attributes]
+        rows += [[f"Of these, {name} not recorded", _lacking(view, name)] for name in material.attributes]
     return Table("Rows, from the table to the analysis", [Column("Step"), Column("Rows", numeric=True)], rows)
 
 
-def _without(view: View, attribute: str, total: int | None) -> str:
+def _absent(material: Material) -> list[str]:
+    """The groups of interest that the data do not hold, by the plan's own word or because none goes by the name."""
+    said = [
+        f"{visible(n)}{f' ({visible(why)})' if why else ''}" for n, why in material.plan.groups_without_data.items()
+    ]
+    sentences = [f"Groups of interest without data: {joined(said)}."] if said else []
+    unknown = [visible(name) for name in material.plan.groups if held(name, material) == NOT_FOUND]
+    return [*sentences, *([f"Named in the plan, but no group of this name: {joined(unknown)}."] if unknown else [])]
+
+
+def _lacking(view: View, attribute: str) -> str:
+    """How many rows lack an attribute, and which share that is."""
+    lacking, whole = _not_recorded(view, attribute), _whole(view)["n"]
+    return "suppressed" if lacking is None else f"{lacking:,} ({_share(lacking, whole)})" if whole else f"{lacking:,}"
+
+
+def _not_recorded(view: View, attribute: str) -> int | None:
+    """How many rows lack an attribute; None where that is hidden."""
     here = view.frames["summary"].filter(pl.col("attribute") == attribute)["n"].head(1).to_list()
-    if total is None or not here or here[0] is None:
-        return "suppressed"
-    return f"{total - here[0]:,}"
+    whole = _whole(view)["n"]
+    return None if whole is None or not here or here[0] is None else int(whole - here[0])
+
+
+def _whole(view: View) -> dict[str, Any]:
+    """A row with the counts of all rows."""
+    first = view.frames["overall"].head(1).to_dicts()
+    return first[0] if first else {"n": None, "n_pos": None}
 
 
 def _alike(views: Sequence[View]) -> list[list[View]]:
@@ -67,17 +109,17 @@ def _groups(view: View) -> pl.DataFrame:
 
 
 def _characteristics(views: Sequence[View], material: Material) -> Table:
-    groups, first = _groups(views[0]), views[0].frames["overall"].head(1).to_dicts()
+    groups, whole = _groups(views[0]), _whole(views[0])
     classes = groups["n_pos"].null_count() < groups.height
     scores = _mean_scores(views[0]) if len(views) == 1 else {}
     columns = [Column("Attribute"), Column("Group"), Column("Rows", numeric=True), Column("Share", numeric=True)]
     columns += [Column("Positives", numeric=True)] if classes else []
-    columns += [Column("Mean score", numeric=True)] if scores else []
+    mean = "Mean score" if material.task == "classification" else "Mean Dice"
+    columns += [Column(mean, numeric=True)] if scores else []
     columns += [Column("Mark")]
-    whole = first[0] if first else {"n": None, "n_pos": None}
     everything = [{**whole, "attribute": "All rows", "group": "", "in_gaps": True}]
     rows = []
-    for row in [*everything, *groups.iter_rows(named=True)]:
+    for row in [*everything, *_with_missing(views[0], groups)]:
         cells = [row["attribute"], row["group"], counted(row["n"]), _share(row["n"], whole["n"])]
         cells += [positives(row)] if classes else []
         cells += [scores.get((row["attribute"], row["group"]), NONE)] if scores else []
@@ -86,6 +128,17 @@ def _characteristics(views: Sequence[View], material: Material) -> Table:
     marks = ", ".join(f"{text} below {most}" for most, text in MARKS.items())
     note = f"Share: of all rows. Mark, by how many {what} there are: {marks}."
     return Table(_caption(views, material), columns, rows, note=note, keys=2)
+
+
+def _with_missing(view: View, groups: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """The groups of every attribute, and behind them the rows that lack it."""
+    for (attribute,), part in groups.partition_by("attribute", as_dict=True, maintain_order=True).items():
+        yield from part.iter_rows(named=True)
+        lacking, whole = _not_recorded(view, str(attribute)), _whole(view)
+        if lacking:
+            hidden = whole["n_pos"] is None or part["n_pos"].null_count()
+            n_pos = None if hidden else whole["n_pos"] - part["n_pos"].sum()
+            yield {"attribute": attribute, "group": MISSING, "n": lacking, "n_pos": n_pos, "in_gaps": False}
 
 
 def _caption(views: Sequence[View], material: Material) -> str:

@@ -45,7 +45,7 @@ STANDING = (
     "A gap that became smaller because the better served group is served worse is no gain; read both values.",
     (
         "The results are those of the patients evaluated; at other sites, with other devices and at other times they "
-        "may be others."
+        "may be others. Where patients were selected, a difference and its absence may both mislead."
     ),
 )
 
@@ -58,22 +58,25 @@ def section(material: Material) -> Section:
 
 def main_limits(material: Material) -> list[str]:
     """Those for the first page: the gravest of this evaluation, one that its author names, then the others."""
-    found, author = raised(material), list(material.plan.limits)
-    first = [*found[:2], *author[:1], *found[2:], *author[1:], *STANDING]
+    found, author = _of_numbers(material), list(material.plan.limits)
+    first = [*found[:2], *author[:1], *STANDING[:1], *found[2:], *author[1:], *STANDING]
     return list(dict.fromkeys(first))[:MAIN]
 
 
 def raised(material: Material) -> list[str]:
     """What this evaluation lacks, the gravest first."""
+    said = [*_of_numbers(material), *_comparisons(material), *_without_data(material), *_unstated(material)]
+    return list(dict.fromkeys(said))
+
+
+def _of_numbers(material: Material) -> list[str]:
+    """What changes how the numbers must be read."""
     notes = [note for word in _GRAVE for note in material.notes if word in note]
     said = [
         *_without_intervals(material),
         *_tuned(material),
         *(_in_full(note) for note in dict.fromkeys(notes)),
         *_imprecise(material),
-        *_comparisons(material),
-        *_without_data(material),
-        *_unstated(material),
     ]
     return list(dict.fromkeys(said))
 

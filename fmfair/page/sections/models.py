@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -10,8 +12,7 @@ from fmfair.numerals import difference
 from fmfair.page.drawings import Drawings
 from fmfair.page.material import Material, View
 from fmfair.page.section import Column, Figure, Section, Table
-from fmfair.page.sections.attributes import gaps_of
-from fmfair.page.tables import NONE, interval, legend, title_of, undefined, valued
+from fmfair.page.tables import NONE, counted, interval, legend, title_of, undefined, valued
 
 MAX_ROWS = 300
 # More rows than these are too many for one figure; and figures for one section.
@@ -35,15 +36,42 @@ def _figures(material: Material) -> list[Figure]:
     largest: dict[tuple[Any, ...], float] = {}
     for view in material.views:
         for attribute in material.attributes:
-            for row in gaps_of(attribute, view, [material.headline]).iter_rows(named=True):
+            row = view.difference(attribute, material.headline)
+            if row is not None:
                 place = (attribute, *(view.values[name] for name in held))
                 largest[place] = max(largest.get(place, 0.0), row["value"] or 0.0)
-    places = sorted(largest, key=lambda place: -largest[place])[:MAX_FIGURES]
-    return [
-        figure
-        for attribute, *values in places
-        for figure in drawings.beside_each_other(attribute, dict(zip(held, values, strict=True)))
-    ]
+    figures = []
+    for attribute, *values in sorted(largest, key=lambda place: -largest[place])[:MAX_FIGURES]:
+        where = dict(zip(held, values, strict=True))
+        views = [view for view in material.views if all(view.values[key] == value for key, value in where.items())]
+        table = _numbers(views, attribute, material, [key for key in material.keys if key not in where])
+        figures += [replace(one, table=table) for one in drawings.beside_each_other(attribute, where)]
+    return figures
+
+
+def _numbers(views: Sequence[View], attribute: str, material: Material, free: Sequence[str]) -> Table:
+    """The values of all rows and of every group, by-key by by-key.
+
+    Args:
+        views: The by-keys of a figure.
+        attribute: Whose groups are listed.
+        material: What the document is made of.
+        free: The names of the by-keys that differ between them.
+    """
+    metric, rows, shown = material.headline, [], []
+    wanted = pl.col("metric") == metric
+    for view in views:
+        groups = view.main["groups"].filter(wanted, pl.col("attribute") == attribute).to_dicts()
+        worst = (view.difference(attribute, metric) or {}).get("worst_group")
+        for row in [*view.main["overall"].filter(wanted).head(1).to_dicts(), *groups]:
+            shown.append(row)
+            name = row.get("group", "all rows")
+            place = [*(view.key[key] for key in free), name, counted(row["n"])]
+            rows.append([*place, valued(row), "worst" if "group" in row and name == worst else ""])
+    columns = [*map(Column, (*free, "Group")), Column("Rows", numeric=True), Column(title_of(metric), numeric=True)]
+    held = "".join(f", {key} {text}" for key, text in views[0].key.items() if key not in free)
+    caption = f"The numbers: {title_of(metric)} of every {' and '.join(free)}, by {attribute}{held}"
+    return Table(caption, [*columns, Column("Served")], rows, legend(shown, material.level), keys=len(free) + 1)
 
 
 def _gaps(material: Material) -> Table:
@@ -65,10 +93,9 @@ def _gaps(material: Material) -> Table:
 
 
 def _gap(view: View, attribute: str, metric: str) -> str:
-    found = gaps_of(attribute, view, [metric]).head(1).to_dicts()
-    if not found:
+    row = view.difference(attribute, metric)
+    if row is None:
         return NONE
-    (row,) = found
     if row["value"] is None:
         return undefined(None if row["note"] is None else str(row["note"]))
     return "\n".join(text for text in (difference(metric, row["value"]), interval(row)) if text)

@@ -18,6 +18,7 @@ from fmfair.shown import threshold_text
 
 PRE_SPECIFIED, EXPLORATORY = "pre-specified", "exploratory"
 MAX_NAMED = 8
+NOT_FOUND = "not found by this name"
 # What the user may state, and what it is called.
 _STATED: Mapping[str, str] = {
     "intended_use": "Intended use",
@@ -93,13 +94,13 @@ def _groups(material: Material) -> Table | None:
     wanted = material.plan.groups
     if not wanted:
         return None
-    rows = [[name, reason or NOT_STATED, _held(name, material)] for name, reason in wanted.items()]
+    rows = [[name, reason or NOT_STATED, held(name, material)] for name, reason in wanted.items()]
     columns = [Column("Group"), Column("Reason"), Column("In the data")]
     note = "A group is found by its name, or by that of its attribute and its own, such as “sex F”."
     return Table("Groups named in advance", columns, rows, note=note)
 
 
-def _held(name: str, material: Material) -> str:
+def held(name: str, material: Material) -> str:
     """What the data hold of a group that is named in words."""
     groups = material.frames["groups"].unique(["attribute", "group"], keep="first", maintain_order=True)
     for attribute, group, n in groups.select("attribute", "group", "n").iter_rows():
@@ -107,7 +108,7 @@ def _held(name: str, material: Material) -> str:
             return (
                 f"{visible(named(attribute, group))}: {'suppressed' if n is None else plural(n, rows_word(material))}"
             )
-    return "as an attribute" if name in material.attributes else "not found by this name"
+    return "as an attribute" if name in material.attributes else NOT_FOUND
 
 
 def _absent(material: Material) -> Table | None:

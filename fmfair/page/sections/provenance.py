@@ -15,13 +15,15 @@ from fmfair.version import installed_version
 
 # Of the metadata, what is told column by column.
 _COLUMNS = "columns"
+# What has a place of its own.
+_TOLD = ("task", "engine", "conventions", "n_samples", "evaluated", "versions", "command", "inputs")
 
 
 def section(material: Material) -> Section:
     """What makes the numbers traceable."""
     plan = material.plan
     content = {
-        "tables": [_made(material), _options(material), _hashes(material)],
+        "tables": [_made(material), *_inputs(material), _options(material), _hashes(material)],
         "notes": [visible(note) for note in material.notes],
         "signature": [
             ("Answers for the report", plan.author or NOT_STATED),
@@ -35,7 +37,11 @@ def _made(material: Material) -> Table:
     """The program, the size of the data, and what the user says of them."""
     facts = material.metadata
     total = facts.get("n_samples")
+    versions = facts.get("versions") or {}
     rows = [
+        ["Evaluated", str(facts.get("evaluated", NOT_STATED))],
+        ["Evaluated with", ", ".join(f"{name} {number}" for name, number in versions.items()) or NOT_STATED],
+        ["Command", visible(str(facts.get("command", "a call from Python, with the options below")))],
         ["Page made by", f"fmfair {installed_version()}"],
         ["Task", material.task],
         ["Engine", str(facts.get("engine", NOT_STATED))],
@@ -44,6 +50,15 @@ def _made(material: Material) -> Table:
         ["Data set, version, period", material.plan.data or NOT_STATED],
     ]
     return Table("What the numbers were made with", [Column("Fact"), Column("Value")], rows)
+
+
+def _inputs(material: Material) -> list[Table]:
+    """The files that were read; none where the rows were handed over in memory."""
+    files = material.metadata.get("inputs") or []
+    rows = [[visible(one["name"]), one["table"], one["sha256"] or "could not be read again"] for one in files]
+    columns = [Column("File"), Column("Read as"), Column("SHA-256")]
+    note = "Names are those below the folder that was read; of many files the hash is that of all names and hashes."
+    return [Table("The data that were read", columns, rows, note=note)] if rows else []
 
 
 def _options(material: Material) -> Table:
@@ -57,7 +72,7 @@ def _given(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, value in facts.items():
         if name == _COLUMNS and isinstance(value, Mapping):
             yield from ((f"column {role}", _text(column)) for role, column in value.items() if _is_given(column))
-        elif name not in ("task", "engine", "conventions", "n_samples") and _is_given(value):
+        elif name not in _TOLD and _is_given(value):
             yield name, _text(value)
 
 

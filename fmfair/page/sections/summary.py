@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from fmfair.errors import plural
-from fmfair.numerals import as_sentence, carried_by, joined, spoken
+from fmfair.numerals import as_sentence, carried_by, joined, level_text, spoken
 from fmfair.page import gap_wording
 from fmfair.page.drawings import ALONE, Drawings
 from fmfair.page.gap_wording import Gap
+from fmfair.page.lead import lead
 from fmfair.page.material import Material, View
 from fmfair.page.plan import NOT_STATED
 from fmfair.page.screening import Q, Screen, screen
 from fmfair.page.section import Figure, Section
 from fmfair.page.sections.limits import main_limits
 from fmfair.page.telling import (
-    READINGS,
+    GLOSSES,
     carried_in_groups,
-    gap_row,
     gap_sentence,
     group_row,
     groups_with_few,
@@ -50,7 +50,8 @@ def section(material: Material) -> Section:
     content = {
         "facts": _facts(material),
         "overall": _overall(material),
-        "readings": [READINGS[name] for name in told_metrics(material) if name in READINGS],
+        "readings": _readings(material),
+        "lead": lead(material, found),
         "attributes": sorted(attributes, key=lambda one: not any(part["shown"] for part in one["told"])),
         "screen": _screen(found),
         "drawn": f"The plot shows {visible(drawn.title)}." if drawn is not None and drawn.title else "",
@@ -65,7 +66,20 @@ def _screen(found: Screen) -> str:
     """How many differences were looked at for this page, and what was done about their number."""
     if not found.compared:
         return ""
-    return pre_specified(found.compared) if found.planned else exploratory(found.compared, Q)
+    if found.planned:
+        return pre_specified(found.compared)
+    may = f" Of the differences told as shown, a share of up to {Q:.2f} may be chance." if found.passed else ""
+    return exploratory(found.compared, Q) + may
+
+
+def _readings(material: Material) -> list[str]:
+    """What the words of the page mean that are no part of a sentence."""
+    said = []
+    if material.task == "classification":
+        said.append("A positive has what the model looks for, by the reference standard; a negative does not.")
+    if material.level is not None:
+        said.append(f"A {level_text(material.level)} is the range of true values that go well with this sample.")
+    return said
 
 
 def _drawn(material: Material, found: Screen) -> View | None:
@@ -93,7 +107,15 @@ def _facts(material: Material) -> list[tuple[str, str]]:
         ("Evaluated on", "; ".join([*([plan.population] if plan.population else []), _size(material)])),
         ("Data", plan.data or NOT_STATED),
         ("Reference standard", plan.reference_standard or NOT_STATED),
+        ("Evaluated on the", _when(material)),
+        ("Answers for it", plan.author or NOT_STATED),
     ]
+
+
+def _when(material: Material) -> str:
+    """The day, and with what."""
+    day, versions = material.metadata.get("evaluated"), material.metadata.get("versions") or {}
+    return f"{str(day)[:10]}, with fmfair {versions.get('fmfair', '')}".rstrip() if day else NOT_STATED
 
 
 def _size(material: Material) -> str:
@@ -121,14 +143,21 @@ def _overall(material: Material) -> list[str]:
     for metric in told_metrics(material):
         rows = [(view.title, row) for view in material.views if (row := overall_row(view, metric)) is not None]
         if len(material.views) == 1:
-            said += [over_all(metric, row, level, word) for _, row in rows]
+            said += [_glossed(over_all(metric, row, level, word), metric) for _, row in rows]
         else:
-            said.append(over_by_keys(metric, [(title, row["value"]) for title, row in rows], word))
+            values = [(title, row["value"]) for title, row in rows]
+            said.append(_glossed(over_by_keys(metric, values, word), metric))
     if len(material.views) == 1:
         (view,) = material.views
         sentence = thousand({m: overall_row(view, m) for m in ("tpr", "tnr")}, prevalence_of(view), word)
         said += [sentence] if sentence else []
     return said
+
+
+def _glossed(sentence: str, metric: str) -> str:
+    """A sentence with what its metric is behind the name."""
+    gloss = GLOSSES.get(metric)
+    return sentence.replace(spoken(metric), f"{spoken(metric)} ({gloss})", 1) if gloss else sentence
 
 
 def _attribute(attribute: str, material: Material, found: Screen) -> dict[str, Any]:
@@ -171,7 +200,7 @@ def _label(view: View, material: Material, attribute: str, gap: Gap | None, *, p
 def _of_either(view: View, material: Material, attribute: str) -> list[tuple[str, str]]:
     """What the rates of the two groups mean for 1,000 of each, with as many cases as among all rows."""
     found = []
-    row = gap_row(view, attribute, material.headline) or {}
+    row = view.difference(attribute, material.headline) or {}
     for group in (row.get("worst_group", ""), row.get("best_group", "")):
         rates = {metric: group_row(view, attribute, group, metric) for metric in ("tpr", "tnr")}
         sentence = thousand(rates, prevalence_of(view), rows_word(material))
@@ -190,10 +219,10 @@ def _several(material: Material, attribute: str, metric: str, found: Screen) -> 
         {
             "label": f"{visible(views[at].title)}: {_label(views[at], material, attribute, gap, passed=True)}",
             "said": gap_wording.gap(gap),
-            "means": [],
+            "means": _of_either(views[at], material, attribute) if metric == "tpr" and not number else [],
             "shown": True,
         }
-        for at, gap in alone
+        for number, (at, gap) in enumerate(alone)
     ]
     more = [(views[at].title, gap) for at, gap in passed[len(alone) :]]
     unclear = [(views[at].title, gap) for at, gap in known if gap.shown and (at, attribute, metric) not in found.passed]

@@ -30,7 +30,7 @@
     body.append(...rows);
   }
 
-  for (const table of document.querySelectorAll(".table table")) {
+  for (const table of document.querySelectorAll(".table table:has(th.number)")) {
     if (table.tBodies[0].rows.length < 3) continue;
     for (const heading of table.tHead.rows[0].cells) {
       const button = document.createElement("button");
