@@ -102,7 +102,7 @@ def mimic_cxr(root: Path) -> None:
             meta.append([dicom, subject, study, view, f"{2180 + n % 3}0506"])
             images(root, f"files/p{str(subject)[:2]}/p{subject}/s{study}/{dicom}.jpg")
     stays += [[10_000_032, 91, "Medicare", "ENGLISH", "WHITE"], [10_000_032, 92, "Other", "?", "WHITE"]]
-    stays += [[10_100_032, 93, "Other", "ENGLISH", "UNKNOWN"]]
+    stays += [[10_100_032, stay, "Other", "ENGLISH", "UNKNOWN"] for stay in (93, 94)]
     del labels[5]  # a study that the labeller did not see
     findings = sorted(CHEXPERT_FINDINGS)
     csv(

@@ -223,6 +223,7 @@ def test_the_published_rows_of_chexpert_have_a_race_and_one_sex_in_both_tables(t
     assert set(manifest.table["patient_id"]) == {"patient00001", "patient00002", "patient00003"}
     assert dict(manifest.of_split("test")["sex"].value_counts().iter_rows()) == {"Female": 1, "Male": 1}
     assert "9 images whose Sex and GENDER differ left out, as in the published benchmark" in notes.warnings
+    assert manifest.table["no_finding"].null_count() == 9  # the published rule keeps -1, which is unknown here
 
 
 def test_the_age_of_mimic_is_that_at_the_image_and_the_released_one_is_kept(tmp_path: Path) -> None:
@@ -237,7 +238,7 @@ def test_admissions_of_mimic_that_disagree_give_the_most_common_race(tmp_path: P
     manifest = made(tmp_path, "mimic_cxr", notes)
 
     assert of(manifest, "00aapa", "race") == "WHITE"  # said twice, BLACK/AFRICAN AMERICAN once
-    assert of(manifest, "01aapa", "race") == "WHITE"  # UNKNOWN does not count
+    assert of(manifest, "01aapa", "race") == "WHITE"  # UNKNOWN, said twice, does not count
     assert of(manifest, "00aapa", "language") == "ENGLISH"
     assert any("admissions.csv.gz says different things of 2 values of subject_id" in note for note in notes)
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from fmfair.errors import FmfairError
+from fmfair.errors import FmfairError, Problems
 from fmfair.notes import Notes
 from fmfair.runners.datasets import make_manifest, recipe, recipes
-from fmfair.runners.datasets.recipe import recipe_of
+from fmfair.runners.datasets.recipe import Attribute, Labels, recipe_of
+from fmfair.runners.datasets.rules import read_attribute, read_labels
 from fmfair.runners.datasets.sources import filled, read_table
 from fmfair.runners.manifest import read_manifest
 from tests.command_line import run
@@ -69,6 +70,43 @@ def test_missing_images_are_left_out_or_kept_where_that_is_asked_for(tmp_path: P
     assert (dropped.table.height, kept.table.height) == (23, 24)
     assert f"1 image not found below {root}, left out" in notes.warnings
     assert problems("papila", root)[0].endswith("missing_images='drop' leaves them out")
+
+
+def test_missing_images_take_no_part_in_the_published_split(tmp_path: Path) -> None:
+    root = release(tmp_path, "brset")
+    (root / "fundus_photos" / "img00002.jpg").unlink()
+
+    manifest = make_manifest("brset", root, split="fairmedfm", missing_images="drop")
+
+    assert manifest.table.height == 23
+    assert "img00002" not in manifest.table["sample_id"]
+
+
+def test_a_missing_cell_is_a_value_and_a_missing_row_is_not() -> None:
+    labels = Labels({"y": "y"}, "x", positive=("1",), negative=("0",))
+    found = Problems()
+
+    read = read_labels(pl.DataFrame({"y": ["1", "0", None]}), labels, "standard", found)
+    found.raise_if_any()
+
+    assert read[0].to_list() == [1, 0, None]
+    read_labels(pl.DataFrame({"y": ["1", ""]}), labels, "standard", found)
+    with pytest.raises(FmfairError, match="1 value that the recipe does not know \\('an empty cell'\\)"):
+        found.raise_if_any()
+
+
+def test_ages_of_dicom_are_years_and_impossible_ones_are_missing() -> None:
+    frame = pl.DataFrame({"a": ["058Y", "018M", "073D", "9", "-1", "121", ""]})
+    notes, found = Notes(), Problems()
+
+    ages = read_attribute(frame, "age", Attribute("a", "years"), found, notes)
+
+    found.raise_if_any()
+    assert ages.to_list() == [58.0, 1.5, pytest.approx(0.19986, abs=1e-5), 9.0, None, None, None]
+    assert notes.warnings == ["attribute 'age', column 'a': 2 ages below 0 or above 120 read as missing"]
+    read_attribute(pl.DataFrame({"a": ["58X", "inf"]}), "age", Attribute("a", "years"), found, notes)
+    with pytest.raises(FmfairError, match="2 values cannot be read as a number"):
+        found.raise_if_any()
 
 
 def test_an_image_that_only_a_look_can_find_cannot_be_kept_unseen(tmp_path: Path) -> None:

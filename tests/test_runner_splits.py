@@ -98,6 +98,12 @@ def test_the_shares_of_rare_groups_come_near_the_ratio_with_many_images_a_patien
     assert shares["split"].to_list() == pytest.approx([0.2, 0.2], abs=0.02)
 
 
+def test_many_combinations_of_one_patient_each_do_not_all_go_to_one_split() -> None:
+    table = pl.DataFrame({"patient_id": [str(n) for n in range(40)], "race": [f"race {n}" for n in range(40)]})
+
+    assert Counter(split_by_patient(table, ratio=(1, 0, 1), balance=["race"])) == {"train": 20, "test": 20}
+
+
 def test_ages_are_balanced_between_their_cut_points_and_exactly_sixty_is_in_the_older_group() -> None:
     ages = pl.Series("age", [59.9, 60.0, 79.0, 80.0, 17.0, None])
 
