@@ -282,9 +282,13 @@ def test_what_holds_no_picture_says_so_in_one_line_without_values(tmp_path: Path
     assert refused(PACKAGED / "MR_truncated.dcm") == "ends too early: it was cut off"
     assert refused(PACKAGED / "badVR.dcm").startswith("is damaged")
     assert refused(written(tmp_path, STORED, Rows=0)) == "has no pixels"
-    assert refused(written(tmp_path, STORED, Rows=60_000, Columns=60_000)).startswith("unpacks to 3,600,000,000 pixels")
+    assert refused(written(tmp_path, STORED, Rows=60_000, Columns=60_000)).startswith("unpacks to 3,600,000,000 values")
     assert refused(written(tmp_path, STORED, WindowCenter=5, WindowWidth=-4)).startswith("names a window without width")
     assert refused(without_syntax(written(tmp_path, STORED))).startswith("does not say how its pixels are stored")
+    assert refused(written(tmp_path, STORED, Rows=1, Columns=1, NumberOfFrames=10**9)).startswith("has 1,000,000,000 s")
+    assert refused(of_syntax(written(tmp_path, STORED), "1.9.1950")).startswith(
+        "is compressed (in a way that the stand"
+    )
     assert refused(of_syntax(written(tmp_path, STORED), JPEGLSLossless)) == (
         "is compressed (JPEG-LS Lossless Image Compression), and no decoder for that is installed; pylibjpeg has most"
     )

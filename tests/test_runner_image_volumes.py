@@ -144,7 +144,7 @@ def test_real_volumes(name: str, count: int, shape: tuple[int, int]) -> None:
         (lambda p: p.write_bytes(b"DOE^JOHN" * 100), "is no NIfTI volume"),
         (lambda p: nifti(p, np.zeros((3, 4, 2, 5), np.int16)), "has the shape 3 x 4 x 2 x 5; a volume has three axes"),
         (lambda p: nifti(p, np.zeros((3, 4, 2), np.complex64)), "holds values of the type complex64"),
-        (lambda p: nifti(p, np.zeros((3, 0, 2), np.int16)), r"has no pixels \(shape 3 x 0 x 2\)"),
+        (lambda p: nifti(p, np.zeros((3, 0, 2), np.int16)), "has no pixels"),
         (lambda p: without_third_axis(nifti(p, patient())), "does not say how it lies in the patient"),
         (lambda p: p.write_bytes(nifti(p, patient()).read_bytes()[:-9]), "ends too early|is damaged"),
         (lambda p: p.write_bytes(nifti(p, patient()).read_bytes()[:200]), "ends too early|is damaged|is no NIfTI"),
@@ -261,7 +261,7 @@ HUGE = npy(np.zeros((2, 3), np.uint8)).replace(b"(2, 3)", b"(99999, 99999)").rep
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (npy(np.zeros((0, 5))), r"has no pixels \(shape 0 x 5\)"),
+        (npy(np.zeros((0, 5))), "has no pixels"),
         (npy(np.zeros((5, 6)), cut=-1), "ends too early: it was cut off"),
         (npy(np.zeros((5, 6)), cut=20), "is damaged|ends too early"),
         (npy(np.zeros(5)), "has the shape 5; a picture is height x width"),
@@ -301,6 +301,9 @@ def test_slices_are_chosen_evenly() -> None:
     assert Slices(every=3).chosen(7) == [0, 3, 6]
     assert Slices(count=1).chosen(5) == [2]
     assert Slices(count=5).chosen(3) == [0, 1, 2]
+    assert Slices(count=1).chosen(10**9) == [5 * 10**8]
+    with pytest.raises(ImageError, match=r"has 1,000,000,000 slices to read; more than 65,536 are not read"):
+        Slices().chosen(10**9)
 
 
 @given(slices=st.integers(1, 400), count=st.integers(1, 60), every=st.integers(1, 60))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -269,3 +271,21 @@ def test_rules_of_window8_are_read_back() -> None:
         step = Window8.of(text.split(":")[1:])
         assert ":".join(["window8", *step.words()]) == text
         assert re.fullmatch(r"[a-z0-9:.-]+", text)
+
+
+def test_images_import_nothing_that_takes_long() -> None:
+    heavy = ("torch", "torchvision", "PIL", "pydicom", "nibabel")
+    code = f"import sys, fmfair.runners.images; print([m for m in {heavy} if m in sys.modules])"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_picture_that_fills_the_memory_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(Resize, "__call__", full)
+    with pytest.raises(ImageError, match="needs more memory than there is"):
+        Transform.of(SCALED)(Picture.of(np.zeros((2, 2), np.uint8)))

@@ -15,7 +15,8 @@ from runner_pictures import PICTURES, Pixels
 from torchvision import transforms as tv
 from torchvision.transforms import InterpolationMode
 
-from fmfair.runners.images import Picture, Transform, fairmedfm
+from fmfair.runners.images import Picture, Transform
+from fmfair.runners.images.statistics import fairmedfm_steps
 
 CLIP = ([0.48145466, 0.4578275, 0.40821073], [0.26862954, 0.26130258, 0.27577711])
 IMAGENET = ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
@@ -188,7 +189,7 @@ MODELS: dict[str, tuple[str, Oracle]] = {
     "BioViL": ("window8:minmax, grey, resize:512:short:bilinear, crop:480, scale, repeat3", biovil(480)),
     "BioViL-T": ("window8:minmax, grey, resize:512:short:bilinear, crop:448, scale, repeat3", biovil(448)),
     "the FairMedFM benchmark": (
-        str(fairmedfm("MIMIC-CXR")),
+        ", ".join(fairmedfm_steps("MIMIC-CXR")),
         short(224, 224, BICUBIC, ([0.5056] * 3, [0.252] * 3)),
     ),
 }
@@ -238,8 +239,8 @@ def test_a_step_said_otherwise_shows(right: str, wrong: str) -> None:
 
 
 def test_statistics_of_the_benchmark_go_by_data_set_alone() -> None:
-    normalised = {name: fairmedfm(name).texts[-1] for name in ("CheXpert", "MIMIC_CXR", "COVID-CT-MD", "adni", "CXP")}
+    normalised = {name: fairmedfm_steps(name)[-1] for name in ("CheXpert", "MIMIC_CXR", "COVID-CT-MD", "adni", "CXP")}
 
     assert set(normalised.values()) == {"normalise:0.5056:0.252"}
-    assert fairmedfm("Harvard-GF3300").texts[-1] == fairmedfm("GF3300").texts[-1] == "normalise:0.2756:0.1708"
-    assert {fairmedfm(name).texts[-1] for name in ("HAM10000", "PAPILA", "BRSET", "my own")} == {"normalise:clip"}
+    assert fairmedfm_steps("Harvard-GF3300")[-1] == fairmedfm_steps("GF3300")[-1] == "normalise:0.2756:0.1708"
+    assert {fairmedfm_steps(name)[-1] for name in ("HAM10000", "PAPILA", "BRSET", "my own")} == {"normalise:clip"}

@@ -5,6 +5,6 @@ from __future__ import annotations
 from fmfair.runners.images.files import read
 from fmfair.runners.images.picture import ImageError, Picture
 from fmfair.runners.images.reading import Reading, Slices
-from fmfair.runners.images.steps import Transform, fairmedfm
+from fmfair.runners.images.steps import Transform
 
-__all__ = ["ImageError", "Picture", "Reading", "Slices", "Transform", "fairmedfm", "read"]
+__all__ = ["ImageError", "Picture", "Reading", "Slices", "Transform", "read"]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fmfair.runners.images.picture import MOST_VOXELS, Array, ImageError, Picture, needs
+from fmfair.runners.images.picture import Array, ImageError, Picture, check_volume, needs
 from fmfair.runners.images.reading import Reading
 
 Window = tuple[float, float]
@@ -49,11 +49,7 @@ def read_dicom(path: Path, reading: Reading) -> Picture | list[Picture]:
 
 def _check(data: Any, frames: int) -> None:
     """Before anything is decoded."""
-    pixels = int(data.get("Rows") or 0) * int(data.get("Columns") or 0)
-    if pixels == 0 or frames < 1:
-        raise ImageError("has no pixels")
-    if pixels * frames > MOST_VOXELS:
-        raise ImageError(f"unpacks to {pixels * frames:,} pixels; more than {MOST_VOXELS:,} are not read")
+    check_volume(int(data.get("Rows") or 0) * int(data.get("Columns") or 0) * frames)
     syntax = data.file_meta.get("TransferSyntaxUID")
     if syntax is None:
         raise ImageError("does not say how its pixels are stored (no transfer syntax)")
@@ -62,7 +58,12 @@ def _check(data: Any, frames: int) -> None:
     except NotImplementedError:
         ready = False
     if not ready:
-        raise ImageError(f"is compressed ({syntax.name}), and no decoder for that is installed; pylibjpeg has most")
+        raise ImageError(f"is compressed ({_named(syntax)}), and no decoder for that is installed; pylibjpeg has most")
+
+
+def _named(syntax: Any) -> str:
+    """The name of a transfer syntax of the standard; what else stands there may be any text."""
+    return str(syntax.name) if syntax.name != str(syntax) else "in a way that the standard does not name"
 
 
 def _decoded(data: Any, numbers: list[int]) -> Iterator[Array]:
@@ -71,7 +72,7 @@ def _decoded(data: Any, numbers: list[int]) -> Iterator[Array]:
     try:
         yield from pixels.iter_pixels(data, indices=numbers)
     except (RuntimeError, NotImplementedError):
-        name = data.file_meta.TransferSyntaxUID.name
+        name = _named(data.file_meta.TransferSyntaxUID)
         raise ImageError(f"is compressed ({name}) in a way that the installed decoders cannot read") from None
 
 

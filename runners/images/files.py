@@ -5,6 +5,7 @@ A file that cannot be read is an `ImageError` with one reason, never a warning a
 
 from __future__ import annotations
 
+import logging
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -30,7 +31,8 @@ SUFFIXES = {
     "arrays": (".npy", ".npz"),
 }
 # What libraries say of a file that ends too early.
-_CUT_OFF = ("truncated", "end of file", "end-of-stream", "less than expected", "expected more bytes")
+_CUT_OFF = ("truncated", "end of file", "end-of-stream", "less than expected", "bytes, got")
+_TALKS = logging.getLogger("nibabel.global")
 # The tag of a TIFF file that says what its lowest value is, and its value for white.
 _PHOTOMETRIC, _WHITE_IS_ZERO = 262, 0
 
@@ -130,7 +132,10 @@ def _pixels(image: Any, reading: Reading) -> Picture:
 
 
 class _Quiet:
-    """Warnings are off while any thread reads a file: they would be one more way to fail, and quote the file."""
+    """Warnings are off while any thread reads a file: they would be one more way to fail, and quote the file.
+
+    So is what nibabel prints of headers that it repairs.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -143,6 +148,7 @@ class _Quiet:
                 self._filters = warnings.catch_warnings()
                 self._filters.__enter__()
                 warnings.simplefilter("ignore")
+                _TALKS.disabled = True
             self._readers += 1
 
     def leave(self) -> None:
@@ -150,6 +156,7 @@ class _Quiet:
             self._readers -= 1
             if self._readers == 0:
                 self._filters.__exit__()
+                _TALKS.disabled = False
 
 
 _QUIET = _Quiet()

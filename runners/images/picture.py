@@ -16,7 +16,7 @@ Array = npt.NDArray[Any]
 # What pixels are kept as; everything else becomes the next of these that holds it.
 KEPT = ("uint8", "uint16", "int16", "int32", "float32")
 # More is a file that unpacks to far more than it seems to hold, or by far too much for one picture or volume.
-MOST_PIXELS, MOST_VOXELS = 2**28, 2**30
+MOST_PIXELS, MOST_VOXELS, MOST_SLICES = 2**28, 2**30, 2**16
 
 
 class ImageError(FmfairError):
@@ -66,6 +66,18 @@ class Picture:
         if pixels.shape[0] * pixels.shape[1] > MOST_PIXELS:
             raise ImageError(f"has {_shape(pixels)} pixels; more than {MOST_PIXELS:,} are not read")
         return cls(kept(pixels), inverted, window, number)
+
+
+def check_volume(voxels: int) -> None:
+    """Before anything of a volume is read or unpacked.
+
+    Raises:
+        ImageError: It has no values, or more of them than are read.
+    """
+    if voxels < 1:
+        raise ImageError("has no pixels")
+    if voxels > MOST_VOXELS:
+        raise ImageError(f"unpacks to {voxels:,} values; more than {MOST_VOXELS:,} are not read")
 
 
 def kept(values: Array) -> Array:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from fmfair.errors import FmfairError, Problems, near
+from fmfair.runners.images.picture import MOST_SLICES, ImageError
 from fmfair.runners.images.words import as_number, as_text, as_whole
 
 
@@ -40,13 +41,18 @@ class Slices:
     def chosen(self, slices: int) -> list[int]:
         """The numbers of the slices to read, of so many.
 
+        Raises:
+            ImageError: They are more than any volume has.
+
         Examples:
             >>> Slices(every=4).chosen(10), Slices(count=3).chosen(9), Slices(count=3).chosen(2)
             ([0, 4, 8], [1, 4, 7], [0, 1])
         """
+        count = -(-slices // self.every) if self.count is None else min(self.count, slices)
+        if count > MOST_SLICES:
+            raise ImageError(f"has {count:,} slices to read; more than {MOST_SLICES:,} are not read")
         if self.count is None:
             return list(range(0, slices, self.every))
-        count = min(self.count, slices)
         return [(2 * k + 1) * slices // (2 * count) for k in range(count)]
 
 

@@ -29,9 +29,8 @@ import numpy as np
 
 from fmfair.errors import FmfairError, Problems, near
 from fmfair.runners.images.order import State
-from fmfair.runners.images.picture import Picture, needs
+from fmfair.runners.images.picture import ImageError, Picture, needs
 from fmfair.runners.images.resizing import Crop, PadSquare, Resize
-from fmfair.runners.images.statistics import fairmedfm_steps
 from fmfair.runners.images.values import Colours, MultipleOf, Normalise, Repeat3, Round8, Scale
 from fmfair.runners.images.windowing import Window8
 
@@ -124,23 +123,16 @@ class Transform:
         """A float32 tensor (3, size, size).
 
         Raises:
-            ImageError: The picture does not hold what a step needs.
+            ImageError: The picture does not hold what a step needs, or is too large.
         """
         value: Any = picture
-        for _, step in self.steps:
-            value = step(value)
+        try:
+            for _, step in self.steps:
+                value = step(value)
+        except MemoryError:
+            raise ImageError("needs more memory than there is") from None
         # Only now a tensor: torch would share out every small step over threads, beside those that read the images.
         return needs("torch").from_numpy(np.ascontiguousarray(value))
-
-
-def fairmedfm(dataset: str) -> Transform:
-    """What the FairMedFM benchmark feeds every model: 224 pixels, with the statistics of the data set.
-
-    Examples:
-        >>> str(fairmedfm("ADNI"))
-        'rgb, resize:224:short:bicubic:pil, crop:224, scale, normalise:0.5056:0.252'
-    """
-    return Transform.of(fairmedfm_steps(dataset))
 
 
 def _size(steps: list[tuple[str, Any]], texts: list[str]) -> int:

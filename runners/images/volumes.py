@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 from pathlib import Path
 from typing import IO, Any
@@ -9,7 +10,7 @@ from typing import IO, Any
 import numpy as np
 
 from fmfair.errors import listing, near
-from fmfair.runners.images.picture import MOST_VOXELS, Array, ImageError, Picture, needs
+from fmfair.runners.images.picture import Array, ImageError, Picture, check_volume, needs
 from fmfair.runners.images.reading import Reading
 
 # Of NIfTI volumes, the slices from feet to head.
@@ -109,11 +110,7 @@ def _of_array(array: Array, reading: Reading) -> Picture | list[Picture]:
 
 def _check(shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
     """Before any value is read."""
-    voxels = int(np.prod(shape, dtype=object))
-    if voxels == 0:
-        raise ImageError(f"has no pixels (shape {_shape(shape)})")
-    if voxels > MOST_VOXELS:
-        raise ImageError(f"unpacks to {voxels:,} values; more than {MOST_VOXELS:,} are not read")
+    check_volume(math.prod(shape))
     if dtype.kind not in "biuf":
         raise ImageError(f"holds values of the type {dtype.name}, which are no grey levels")
 
