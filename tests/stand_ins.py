@@ -6,6 +6,7 @@ import argparse
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,21 @@ WIDTH = 32
 # Of the pictures that reach the model; a multiple of 14 and of 16.
 SMALL_SIDE = 112
 # Words that the tiny tokenizers know; all else is unknown.
-WORDS = ("a", "photo", "of", "chest", "x", "ray", "no", "pneumonia", "normal", "thickening", "pleural", "##s", "effusion")
+WORDS = (
+    "a",
+    "photo",
+    "of",
+    "chest",
+    "x",
+    "ray",
+    "no",
+    "pneumonia",
+    "normal",
+    "thickening",
+    "pleural",
+    "##s",
+    "effusion",
+)
 TEXTS = ("a photo of pneumonia", "no pneumonia", "Pleural_Effusion")
 
 SMALL_TIMM: Mapping[str, Any] = {"embed_dim": WIDTH, "depth": 2, "num_heads": 2}
@@ -64,7 +79,8 @@ def randomised(module: Any) -> Any:
     with torch.no_grad():
         for key, value in module.state_dict().items():
             if value.is_floating_point():
-                value.copy_(torch.rand_like(value) + 0.5 if "var" in key else torch.randn_like(value) * 0.1)
+                spread = value[0].numel() ** -0.5 if value.ndim == 4 else 0.3
+                value.copy_(torch.rand_like(value) + 0.5 if "var" in key else torch.randn_like(value) * spread)
     return module.eval()
 
 
@@ -82,7 +98,9 @@ def layout(entry: Entry, state: State, **beside: Any) -> object:
         written[f"{rules.keep_prefix[0] if rules.keep_prefix else ''}{new}"] = value.clone()
     prefix = rules.keep_prefix[0] if rules.keep_prefix else ""
     for pattern in (*rules.drop, *(p for p in rules.unexpected_ok if "*" not in p)):
-        written[prefix + pattern.replace("*", "text.") + ("weight" if pattern.endswith((".", "_")) else "")] = torch.ones(2)
+        written[prefix + pattern.replace("*", "text.") + ("weight" if pattern.endswith((".", "_")) else "")] = (
+            torch.ones(2)
+        )
     found: object = written
     for level in reversed([part for part in rules.state_key.split(".") if part]):
         found = {level: found, **beside}
@@ -116,7 +134,7 @@ def _open_clip(entry: Entry, folder: Path) -> tuple[Entry, Path]:
     from fmfair.runners.models.checkpoint import Checkpoint
     from fmfair.runners.models.families.open_clip import built, merged
 
-    small = merged(entry.loader.kwargs.get("model", {}), SMALL_OPEN_CLIP)
+    small = deepcopy(merged(entry.loader.kwargs.get("model", {}), SMALL_OPEN_CLIP))
     kwargs = {**entry.loader.kwargs, "model": small}
     if "text_config" in kwargs:
         kwargs["text_config"] = {**kwargs["text_config"], **SMALL_BERT}
@@ -139,7 +157,12 @@ def _open_clip(entry: Entry, folder: Path) -> tuple[Entry, Path]:
 
 
 def _open_clip_timm(name: str, pool: str) -> dict[str, Any]:
-    return {"timm_model_name": name, "timm_pool": pool, "timm_proj": "linear" if not pool else "none", "image_size": 160}
+    return {
+        "timm_model_name": name,
+        "timm_pool": pool,
+        "timm_proj": "linear" if not pool else "none",
+        "image_size": 160,
+    }
 
 
 SMALL_BERT: Mapping[str, Any] = {
@@ -210,7 +233,7 @@ def _sharded(entry: Entry, folder: Path, config: Any, state: State) -> Path:
     parts = [{prefix + k: v.contiguous().bfloat16() for k, v in list(state.items())[i::2]} for i in range(2)]
     parts[0]["language_model.embed.weight"] = torch.ones(4, 4)
     parts.append({"language_model.head.weight": torch.ones(4, 4)})
-    places = {}
+    places: dict[str, str] = {}
     for number, part in enumerate(parts):
         file = f"model-{number + 1:05}-of-00003.safetensors"
         save_file(part, folder / file)
@@ -234,7 +257,9 @@ MAKERS: dict[str, Callable[[Entry, Path], tuple[Entry, Path]]] = {
 
 def _sized(entry: Entry, *, dim: int, shared: int = 0, kwargs: Mapping[str, Any] | None = None) -> Entry:
     loader = replace(entry.loader, params_m=None, kwargs=entry.loader.kwargs if kwargs is None else kwargs)
-    feature = replace(entry.feature, dim=dim, shared_dim=shared, alternatives=dict.fromkeys(entry.feature.alternatives, dim))
+    feature = replace(
+        entry.feature, dim=dim, shared_dim=shared, alternatives=dict.fromkeys(entry.feature.alternatives, dim)
+    )
     return replace(entry, loader=loader, feature=feature)
 
 
@@ -256,10 +281,12 @@ def write_tokenizer(entry: Entry, folder: Path) -> None:
 
     if entry.text is None or entry.text.tokenizer != "json":
         return
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"] if entry.text.start == "[CLS]" else ["<pad>", "</s>", "<bos>", "<unk>"]
+    special = (
+        ["[PAD]", "[UNK]", "[CLS]", "[SEP]"] if entry.text.start == "[CLS]" else ["<pad>", "</s>", "<bos>", "<unk>"]
+    )
     vocabulary = {word: number for number, word in enumerate([*special, *WORDS])}
     if special[0] == "[PAD]":
-        tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))  # type: ignore[call-arg]
+        tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
         tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
         tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     else:

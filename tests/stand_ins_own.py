@@ -81,7 +81,11 @@ def conch(entry: Entry, folder: Path) -> tuple[Entry, Path]:
         visual__ln_caption=torch.nn.LayerNorm(2),
         text=text,
     )
-    state |= {"visual.proj_contrast": torch.randn(64, 64), "logit_scale": torch.tensor(4.2), "text.attn_mask": torch.ones(2)}
+    state |= {
+        "visual.proj_contrast": torch.randn(64, 64),
+        "logit_scale": torch.tensor(4.2),
+        "text.attn_mask": torch.ones(2),
+    }
     torch.save(state, folder / "pytorch_model.bin")
     tiny.write_tokenizer(entry, folder)
     return sized(entry, 64, 64, width=64, trunk=trunk, text=TEXT), folder
@@ -162,7 +166,9 @@ def medclip(entry: Entry, folder: Path) -> tuple[Entry, Path]:
 
 def cxr_clip(entry: Entry, folder: Path) -> tuple[Entry, Path]:
     swin = entry.loader.arch == "swin"
-    image = {"image_encoder__image_encoder": _swin()} if swin else {"image_encoder__resnet": _resnet(torch.nn.Identity())}
+    image = (
+        {"image_encoder__image_encoder": _swin()} if swin else {"image_encoder__resnet": _resnet(torch.nn.Identity())}
+    )
     state = parts(
         **image,
         image_projection__projection=torch.nn.Linear(32 if swin else 2048, 16),
@@ -191,19 +197,21 @@ def _resnet(last: Any) -> Any:
 
 def _older(state: State) -> State:
     """Keys of Swin as transformers 4 wrote them, where they were renamed since."""
-    names = (
-        (r"\.attention\.(q|k|v)_proj\.", lambda m: f".attention.self.{dict(q='query', k='key', v='value')[m[1]]}."),
-        (r"\.attention\.o_proj\.", ".attention.output.dense."),
-        (r"\.mlp\.fc1\.", ".intermediate.dense."),
-        (r"\.mlp\.fc2\.", ".output.dense."),
-        (r"\.relative_position_bias\.relative", ".self.relative"),
-    )
+    names = {
+        ".attention.q_proj.": ".attention.self.query.",
+        ".attention.k_proj.": ".attention.self.key.",
+        ".attention.v_proj.": ".attention.self.value.",
+        ".attention.o_proj.": ".attention.output.dense.",
+        ".mlp.fc1.": ".intermediate.dense.",
+        ".mlp.fc2.": ".output.dense.",
+        ".relative_position_bias.relative": ".self.relative",
+    }
     found: State = {}
     for key, value in state.items():
         new = key
         if ".blocks." in key:
-            for pattern, other in names:
-                new = re.sub(pattern, other, new)  # type: ignore[arg-type, call-overload]
+            for now, older in names.items():
+                new = new.replace(now, older)
         found[new] = value
     return found
 

@@ -57,7 +57,7 @@ def locate(entry: Entry, given: Path | str | None) -> Checkpoint:
     if entry.source.package and (found := find_spec(entry.source.package)) and found.submodule_search_locations:
         return _in_place(entry, Path(found.submodule_search_locations[0]))
     if entry.source.hub_id:
-        from fmfair.runners.models.hub import fetch 
+        from fmfair.runners.models.hub import fetch
 
         return _in_place(entry, fetch(entry), fetched=True)
     raise FmfairError(f"{entry.name}: no checkpoint was named. {instructions(entry)}")
@@ -74,7 +74,8 @@ def _in_place(entry: Entry, path: Path, *, fetched: bool = False) -> Checkpoint:
         if found:
             return Checkpoint(found[0], path if "/" in name else found[0].parent, fetched)
     raise FmfairError(
-        f"{entry.name}: the folder {path} holds no file of weights; looked for {listing(names, 12)}. {instructions(entry)}"
+        f"{entry.name}: the folder {path} holds no file of weights; looked for {listing(names, 12)}. "
+        f"{instructions(entry)}"
     )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -14,7 +16,6 @@ from fmfair.runners.models.entry import Entry
 from fmfair.runners.models.sections import ScoreRules
 from fmfair.runners.models.tokens import Tokenizer
 from fmfair.runners.models.weights import LoadReport
-from fmfair.runners.provenance import file_hash
 
 if TYPE_CHECKING:
     from fmfair.runners.images.steps import Transform
@@ -86,6 +87,22 @@ class Encoder(Protocol):
     def scale(self) -> Scale:
         """The scale of the published protocol."""
 
+    @property
+    def device(self) -> Any:
+        """Where it runs."""
+
+    @property
+    def dim(self) -> int:
+        """How many numbers a feature has."""
+
+    @property
+    def shared_dim(self) -> int | None:
+        """How many numbers a row of `Features.shared` has; None of models without a text tower."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What the features depend on."""
+
     def encode_images(self, batch: Any) -> Features:
         """Features of a batch of transformed images."""
 
@@ -152,24 +169,25 @@ class LoadedModel:
 
     @property
     def dim(self) -> int:
-        """The length of a feature."""
+        """How many numbers a feature has."""
         return self.entry.feature.dim
 
     @property
     def shared_dim(self) -> int | None:
-        """How many numbers an image has in the space that texts share; None of models without a text tower."""
-        return self.entry.feature.shared_dim * self.entry.feature.vectors if self.entry.reads_text else None
+        """How many numbers a row of `Features.shared` has; None of models without a text tower."""
+        return self.entry.feature.shared_dim * self.entry.feature.vectors or None
 
     @cached_property
-    def identity(self) -> dict[str, Any]:
-        """All that its numbers depend on, as plain values; the checkpoint by the SHA-256 of its file."""
+    def identity(self) -> Mapping[str, Any]:
+        """What the features depend on: the weights as they are used, the preprocessing, and what is taken."""
         return {
             "name": self.entry.name,
-            "checkpoint": None if self.checkpoint is None else file_hash(self.checkpoint),
             "feature": self.entry.feature.take,
             "preprocess": self.preprocess,
             "steps": list(self.steps),
             "dtype": str(self.dtype).removeprefix("torch."),
+            "weights": _digest(self.tower.module),
+            "texts": None if self.entry.text is None else json.loads(json.dumps(asdict(self.entry.text))),
         }
 
     @property
@@ -183,13 +201,10 @@ class LoadedModel:
 
         with torch.no_grad():
             feature, shared = self.tower.images(batch.to(self.device, self.dtype))
+        count, width = len(batch), self.shared_dim or 0
         return Features(
-            self._rows(feature, len(batch), self.entry.feature.dim, "feature.dim"),
-            None
-            if shared is None
-            else self._rows(
-                shared, len(batch), self.entry.feature.shared_dim * self.entry.feature.vectors, "feature.shared_dim"
-            ),
+            self._rows(feature, count, self.dim, "feature.dim"),
+            None if shared is None else self._rows(shared, count, width, "feature.shared_dim"),
         )
 
     def encode_texts(self, texts: Sequence[str]) -> Any | None:
@@ -213,10 +228,25 @@ class LoadedModel:
         """Values as float32, if they are of the declared shape."""
         if tuple(values.shape) != (count, dim):
             raise FmfairError(
-                f"{self.entry.name}: the model gives {tuple(values.shape)} for {count} inputs, expected {(count, dim)}; "
-                f"the entry's {name} is {dim}"
+                f"{self.entry.name}: the model gives {tuple(values.shape)} for {count} inputs, expected "
+                f"{(count, dim)}; the entry's {name} is {dim}"
             )
         return values.float()
+
+
+def _digest(module: Any) -> str:
+    """The SHA-256 of all weights and statistics of a model."""
+    digest = hashlib.sha256()
+    for key, value in sorted(module.state_dict().items()):
+        digest.update(f"{key} {value.dtype} {tuple(value.shape)}\n".encode())
+        digest.update(value.detach().cpu().contiguous().flatten().view(_bytes()).numpy().data)
+    return digest.hexdigest()
+
+
+def _bytes() -> Any:
+    import torch
+
+    return torch.uint8
 
 
 def scales(entry: Entry, state: Mapping[str, Any]) -> tuple[Scale, Scale | None]:

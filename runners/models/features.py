@@ -9,7 +9,7 @@ from fmfair.runners.models.entry import Entry
 
 
 def taken(entry: Entry, tokens: Any, pooled: Any = None) -> Any:
-    """The feature of token vectors of shape (n, tokens, width), after the last norm, or the pooled vector beside them."""
+    """The feature, of tokens of shape (n, tokens, width) after the last norm, or the pooled vector beside them."""
     take, prefix = entry.feature.take, entry.feature.prefix_tokens
     if take == "pooler" and pooled is not None:
         return pooled
@@ -27,5 +27,6 @@ def taken(entry: Entry, tokens: Any, pooled: Any = None) -> Any:
 def no_such_feature(entry: Entry, known: tuple[str, ...]) -> FmfairError:
     """The error of an entry that asks for what its loader does not have."""
     return FmfairError(
-        f"{entry.name}: the loader {entry.loader.family!r} has no feature {entry.feature.take!r}; it has {listing(known, 10)}"
+        f"{entry.name}: the loader {entry.loader.family!r} has no feature {entry.feature.take!r}; "
+        f"it has {listing(known, 10)}"
     )

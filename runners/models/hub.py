@@ -36,7 +36,9 @@ def _folder(
         )
         return Path(found)
     except errors.GatedRepoError as error:
-        raise FmfairError(f"{entry.name}: {repository} is gated and access was refused. {instructions(entry)}") from error
+        raise FmfairError(
+            f"{entry.name}: {repository} is gated and access was refused. {instructions(entry)}"
+        ) from error
     except (errors.HfHubHTTPError, errors.LocalEntryNotFoundError, OSError) as error:
         reason = type(error).__name__
         raise FmfairError(
@@ -60,5 +62,8 @@ def _wanted(entry: Entry) -> tuple[str, ...]:
 
 def _patterns(names: tuple[str, ...]) -> tuple[str, ...]:
     """The files of each name: an index stands for its shards."""
-    shards = {"model.safetensors.index.json": "model-*.safetensors", "pytorch_model.bin.index.json": "pytorch_model-*.bin"}
+    shards = {
+        "model.safetensors.index.json": "model-*.safetensors",
+        "pytorch_model.bin.index.json": "pytorch_model-*.bin",
+    }
     return tuple(shards.get(name, name) for name in names)

@@ -109,9 +109,13 @@ def _by_user(entry: Entry, checkpoint: Path | str | None) -> tuple[Checkpoint | 
     if isinstance(made, Tower):
         return place, made
     if not callable(made) or not hasattr(made, "parameters"):
-        raise FmfairError(f"{entry.name}: its builder returned {type(made).__name__}; expected a torch module or a Tower")
+        raise FmfairError(
+            f"{entry.name}: its builder returned {type(made).__name__}; expected a torch module or a Tower"
+        )
     if entry.reads_text:
-        raise FmfairError(f"{entry.name}: kind 'image_text' needs a builder that returns a Tower with texts and tokenizer")
+        raise FmfairError(
+            f"{entry.name}: kind 'image_text' needs a builder that returns a Tower with texts and tokenizer"
+        )
     params = sum(p.numel() for p in made.parameters())
     return place, Tower(made, lambda batch: (made(batch), None), report=LoadReport(params=params))
 

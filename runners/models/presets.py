@@ -17,7 +17,7 @@ def steps_for(entry: Entry, preprocess: str, dataset: str = "") -> tuple[str, ..
         return entry.image.steps
     if entry.image.sizes == "fixed" and entry.image.size != SIZE:
         raise FmfairError(
-            f"{entry.name} takes images of {entry.image.size} pixels only, and preprocess='fairmedfm' makes them {SIZE}; "
-            "use preprocess='own'"
+            f"{entry.name} takes images of {entry.image.size} pixels only, and preprocess='fairmedfm' makes them "
+            f"{SIZE}; use preprocess='own'"
         )
     return fairmedfm_steps(dataset)

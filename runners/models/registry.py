@@ -64,7 +64,8 @@ def register(
         ...
         ...     return torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(4), torch.nn.Flatten())
         >>> register(
-        ...     {"name": "pixels", "image": {"steps": ["rgb", "scale"], "size": 32}, "feature": {"dim": 48}}, builder=build
+        ...     {"name": "pixels", "image": {"steps": ["rgb", "scale"], "size": 32}, "feature": {"dim": 48}},
+        ...     builder=build,
         ... )
         ('pixels',)
         >>> unregister("pixels")

@@ -127,7 +127,9 @@ class ImageRules:
     sizes: Literal["fixed", "multiple_of_14", "multiple_of_16", "any"] = "fixed"
 
 
-Take = Literal["cls", "pooler", "patch_mean", "cls_patch_mean", "projected", "spatial_mean", "block_mean", "first_query"]
+Take = Literal[
+    "cls", "pooler", "patch_mean", "cls_patch_mean", "projected", "spatial_mean", "block_mean", "first_query"
+]
 
 
 @dataclass(frozen=True)

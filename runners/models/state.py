@@ -52,12 +52,14 @@ def _torch(path: Path, safe_globals: Sequence[str]) -> object:
 
     allowed = [_named(name) for name in safe_globals]
     try:
-        with torch.serialization.safe_globals(allowed):
-            return torch.load(path, map_location="cpu", weights_only=True)
+        # An open file, of which no suffix is believed.
+        with torch.serialization.safe_globals(allowed), path.open("rb") as file, warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*TorchScript archive")  # an error follows
+            return torch.load(file, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise FmfairError(
-            f"{path} holds more than tensors, and was not read: {_reason(error)}. If you trust whoever made it, name the "
-            "class in weights.safe_globals of an entry of your own, or save its tensors alone once: "
+            f"{path} holds more than tensors, and was not read: {_reason(error)}. If you trust whoever made it, "
+            "name the class in weights.safe_globals of an entry of your own, or save its tensors alone once: "
             "torch.save(torch.load(FILE, weights_only=False)[KEY], NEW_FILE)"
         ) from error
     except (RuntimeError, EOFError, ValueError, KeyError) as error:
@@ -106,9 +108,13 @@ def _as_state(found: object, path: Path) -> State:
         raise FmfairError(f"{path} holds a {type(found).__name__}, not tensors by key")
     other = [key for key, value in found.items() if not isinstance(value, torch.Tensor)]
     if len(other) == len(found):
-        raise FmfairError(f"{path} holds no tensors by key but {listing(found, 10)}; weights.state_key says where they are")
+        raise FmfairError(
+            f"{path} holds no tensors by key but {listing(found, 10)}; weights.state_key says where they are"
+        )
     if other:
-        raise FmfairError(f"{path} has entries that are no tensors: {listing(other, 10)}; weights.state_key says where they are")
+        raise FmfairError(
+            f"{path} has entries that are no tensors: {listing(other, 10)}; weights.state_key says where they are"
+        )
     return dict(found)
 
 
@@ -123,4 +129,6 @@ def _named(name: str) -> Any:
 def _reason(error: Exception) -> str:
     """The sentence of an error that names the cause."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return next((line for line in lines if "GLOBAL" in line or "Unsupported" in line), lines[0] if lines else "no reason")
+    return next(
+        (line for line in lines if "GLOBAL" in line or "Unsupported" in line), lines[0] if lines else "no reason"
+    )

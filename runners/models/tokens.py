@@ -105,7 +105,7 @@ def _ids(entry: Entry, tokenizer: Any, token: str, file: Path) -> list[int]:
 
 
 def _whole(file: Path) -> Any:
-    from tokenizers import Tokenizer as Tokens_  # noqa: N813 - the name is ours here
+    from tokenizers import Tokenizer as Tokens_
 
     try:
         tokenizer = Tokens_.from_file(str(file))

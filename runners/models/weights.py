@@ -44,10 +44,8 @@ class LoadReport:
 
     def __str__(self) -> str:
         """One line."""
-        parts = [f"{len(self.loaded)} loaded"]
-        for name in ("missing", "unexpected", "dropped", "renamed"):
-            if keys := getattr(self, name):
-                parts.append(f"{len(keys)} {name}")
+        names = ("loaded", "missing", "unexpected", "dropped", "renamed")
+        parts = [f"{len(keys)} {name}" for name in names if (keys := getattr(self, name))]
         return f"keys: {', '.join(parts)}; {self.params / 1e6:.1f} M parameters"
 
 
@@ -107,7 +105,9 @@ def matches(key: str, patterns: Iterable[str]) -> bool:
 def load_into(module: Any, state: State, entry: Entry, report: LoadReport) -> LoadReport:
     """Sets the weights of a model; raises where a key is missing, left over, or of another shape, unless allowed."""
     own = module.state_dict()
-    shapes = {k: (tuple(state[k].shape), tuple(own[k].shape)) for k in state if k in own and state[k].shape != own[k].shape}
+    shapes = {
+        k: (tuple(state[k].shape), tuple(own[k].shape)) for k in state if k in own and state[k].shape != own[k].shape
+    }
     if shapes:
         told = "; ".join(f"{key} is {got}, expected {due}" for key, (got, due) in list(shapes.items())[:SHOWN_KEYS])
         raise FmfairError(f"{entry.name}: {report.file}: {plural(len(shapes), 'tensor')} of another shape: {told}")
@@ -128,8 +128,8 @@ def settled(
         if bad := [key for key in keys if not matches(key, allowed)]:
             problems.add(
                 f"{entry.name}: {report.file}: {plural(len(bad), 'key')} {told}: {listing(bad, SHOWN_KEYS)}; {advice}. "
-                f"Is it the checkpoint of {entry.title}? An entry of your own may say weights.keep_prefix, rename, drop, "
-                "missing_ok or unexpected_ok"
+                f"Is it the checkpoint of {entry.title}? An entry of your own may say weights.keep_prefix, rename, "
+                "drop, missing_ok or unexpected_ok"
             )
     params = sum(p.numel() for p in module.parameters())
     due = entry.loader.params_m

@@ -25,8 +25,8 @@ def config_of(entry: Entry, checkpoint: Checkpoint, config_class: Any) -> Any:
     kind = said.get("model_type", config_class.model_type)
     if kind not in kinds:
         raise FmfairError(
-            f"{entry.name}: {checkpoint.folder / 'config.json'} is of a model of type {kind!r}, expected {listing(kinds)}; "
-            "it is another checkpoint, or another revision of it"
+            f"{entry.name}: {checkpoint.folder / 'config.json'} is of a model of type {kind!r}, expected "
+            f"{listing(kinds)}; it is another checkpoint, or another revision of it"
         )
     config = config_class.from_dict(said)
     for name, value in entry.loader.kwargs.items():
@@ -88,7 +88,7 @@ def read_in(
 
 
 def _left(state: State, found: Mapping[str, Any], entry: Entry) -> list[str]:
-    """Keys that the model has not; those that transformers passes over unsaid are listed too where the entry names them."""
+    """Keys that the model has not, those included that transformers passes over: `position_ids` of older files."""
     said = set(found["unexpected_keys"])
     return sorted(said | {key for key in state if matches(key, entry.weights.unexpected_ok)})
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import open_clip
+
 from fmfair.errors import FmfairError, near
 from fmfair.runners.models.checkpoint import Checkpoint
 from fmfair.runners.models.encoder import Tower, scales

@@ -38,7 +38,8 @@ def built(entry: Entry) -> Any:
         hint = near(entry.loader.arch, timm.list_models())
         raise FmfairError(f"{entry.name}: timm has no architecture {entry.loader.arch!r}{hint}")
     kwargs = {
-        name: _NAMED.get(value, value) if isinstance(value, str) else value for name, value in entry.loader.kwargs.items()
+        name: _NAMED.get(value, value) if isinstance(value, str) else value
+        for name, value in entry.loader.kwargs.items()
     }
     return timm.create_model(entry.loader.arch, pretrained=False, **kwargs)
 

@@ -44,7 +44,7 @@ def _text_state(entry: Entry, checkpoint: Checkpoint) -> tuple[State, LoadReport
     file = next((checkpoint.folder / name for name in USUAL if (checkpoint.folder / name).is_file()), None)
     if file is None:
         raise FmfairError(
-            f"{entry.name}: no weights of the text tower ({' or '.join(USUAL[:1] + USUAL[4:5])}) in {checkpoint.folder}. "
+            f"{entry.name}: no weights of the text tower, {' or '.join(entry.source.beside)}, in {checkpoint.folder}. "
             f"{instructions(entry)}"
         )
     rules = replace(entry.weights, state_key="", keep_prefix=(), drop=_WORDS, rename=(), safe_globals=())
@@ -56,7 +56,8 @@ def _image_tower(entry: Entry, parts: Assembly, report: LoadReport) -> Callable[
         raise no_such_feature(entry, ("spatial_mean", "projected", "block_mean"))
     net = parts.add("resnet", torchvision.models.resnet50(**entry.loader.kwargs.get("resnet", {})), "encoder.encoder.")
     trunk = torch.nn.Sequential(*list(net.children())[:-2])
-    narrow, absent = None, None
+    narrow: Any = None
+    absent: Any = None
     if (weight := parts.rest.get("encoder.backbone_to_vit.weight")) is not None:
         narrow = parts.add(
             "narrow", torch.nn.Conv2d(weight.shape[1], len(weight), 1, bias=False), "encoder.backbone_to_vit."

@@ -1,4 +1,4 @@
-"""MedCLIP and CXR-CLIP: a ResNet-50 or a Swin beside Bio_ClinicalBERT, each with a linear layer into the shared space."""
+"""MedCLIP and CXR-CLIP: a ResNet-50 or a Swin beside Bio_ClinicalBERT, each with a linear layer after it."""
 
 from __future__ import annotations
 

@@ -106,7 +106,9 @@ def width(state: State, key: str, axis: int, entry: Entry, report: LoadReport) -
     """A size that the checkpoint says."""
     if key not in state:
         shown = sorted(state)[:SHOWN_KEYS]
-        raise FmfairError(f"{entry.name}: {report.file} has no {key!r}; it has {shown}. Is it the checkpoint of {entry.title}?")
+        raise FmfairError(
+            f"{entry.name}: {report.file} has no {key!r}; it has {shown}. Is it the checkpoint of {entry.title}?"
+        )
     return int(state[key].shape[axis])
 
 
