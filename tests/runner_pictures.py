@@ -10,6 +10,8 @@ from PIL import Image
 
 RADIOGRAPH = Path(__file__).parent / "data" / "chest_radiograph.png"
 
+SHORT = next(side for side in range(330, 999) if int(side * (320.0 / side)) == 319)
+
 Pixels = npt.NDArray[np.uint8]
 
 
@@ -36,4 +38,15 @@ def radiograph() -> Pixels:
         return np.array(image)
 
 
-PICTURES = {"ramp": ramp, "checkerboard": checkerboard, "small": small, "radiograph": radiograph}
+def pixel_short() -> Pixels:
+    """A square that a longer side of 320 makes one of 319, in floating point."""
+    return np.random.default_rng(9).integers(0, 256, (SHORT, SHORT), dtype=np.uint8)
+
+
+PICTURES = {
+    "ramp": ramp,
+    "checkerboard": checkerboard,
+    "small": small,
+    "radiograph": radiograph,
+    "pixel_short": pixel_short,
+}

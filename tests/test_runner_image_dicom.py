@@ -294,7 +294,7 @@ def test_what_holds_no_picture_says_so_in_one_line_without_values(tmp_path: Path
     )
     assert refused(of_syntax(written(tmp_path, STORED), pydicom.uid.MPEG2MPML)).startswith("is compressed (MPEG2")
     assert refused(of_syntax(written(tmp_path, STORED), pydicom.uid.JPEGBaseline8Bit)) == (
-        "is compressed (JPEG Baseline (Process 1)) in a way that the installed decoders cannot read"
+        "holds pixels (JPEG Baseline (Process 1)) that the installed decoders cannot read"
     )
 
 

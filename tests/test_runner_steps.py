@@ -31,7 +31,7 @@ SCALED = "rgb, resize:8:squash:bicubic:pil, scale"
         ("resize:9:short:nearest, crop:8:even", "resize:9:short:nearest:pil, crop:8"),
         ("pad_square, resize:8:squash:bicubic", "pad_square:0, resize:8:squash:bicubic:pil"),
         ("pad_square:255:300, resize:8:squash:bicubic", "pad_square:255:300, resize:8:squash:bicubic:pil"),
-        ("resize:8:longest:lanczos, pad_square:7", "resize:8:longest:lanczos:pil, pad_square:7"),
+        ("resize:8:longest:lanczos, pad_square:7", "resize:8:longest:lanczos:pil, pad_square:7:8"),
     ],
 )
 def test_every_way_to_say_a_step_is_written_in_one(said: str, canonical: str) -> None:
@@ -128,6 +128,7 @@ def test_all_faults_are_told_at_once() -> None:
         ("rgb, crop:8", "it may be larger than the picture; resize to at least 8 first"),
         ("rgb, resize:8:short:bicubic, crop:9", "the shorter side is 8; resize to at least 9 first"),
         ("rgb, resize:8:longest:bicubic, crop:8", "it may be larger than the picture"),
+        ("rgb, pad_square, resize:8:longest:bicubic, scale", "the sides depend on the picture"),
         (f"{SCALED}, repeat3", "it needs the one channel of grey"),
         ("grey, repeat3", "it comes after scale"),
         ("grey, resize:8:squash:bicubic, scale, normalise:clip", "statistics of three channels, and there is one"),
@@ -167,6 +168,15 @@ def test_padding_is_centred_and_has_its_grey_level() -> None:
     result = Transform.of(steps)(Picture.of(np.full((1, 2), 200, np.uint8)))
 
     assert result[0].tolist() == [[9] * 5, [9] * 5, [9, 200, 200, 9, 9], [9] * 5, [9] * 5]
+
+
+def test_a_longer_side_that_is_a_pixel_short_leaves_the_square_as_it_is() -> None:
+    short = [side for side in range(300, 1000) if Resize(320, "longest", "lanczos").sides(side, side) != (320, 320)]
+    transform = Transform.of("rgb, resize:320:longest:bilinear, pad_square:7, scale:none")
+
+    result = transform(Picture.of(np.full((short[0], short[0] // 2), 200, np.uint8)))
+
+    assert (tuple(result.shape), result[0, -1].unique().tolist()) == ((3, 320, 320), [7])
 
 
 def test_grey_is_weighed_as_pillow_does_and_opacity_is_dropped() -> None:

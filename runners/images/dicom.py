@@ -73,7 +73,7 @@ def _decoded(data: Any, numbers: list[int]) -> Iterator[Array]:
         yield from pixels.iter_pixels(data, indices=numbers)
     except (RuntimeError, NotImplementedError):
         name = _named(data.file_meta.TransferSyntaxUID)
-        raise ImageError(f"is compressed ({name}) in a way that the installed decoders cannot read") from None
+        raise ImageError(f"holds pixels ({name}) that the installed decoders cannot read") from None
 
 
 def _picture(data: Any, frame: int, stored: Array, reading: Reading) -> Picture:

@@ -114,7 +114,8 @@ def _resized(state: State, step: Resize | Crop | PadSquare) -> State:
     if step.backend == "pil" and state.stage != IMAGE:
         raise FmfairError("it works on a tensor here: say tensor, or put it before scale")
     stage = LEVELS if step.backend == "tensor" and state.stage == IMAGE else state.stage
-    both = step.mode == "squash" or state.square
+    # The longer side may become a pixel less, so that a square need not have the size that is asked for.
+    both = step.mode == "squash" or (state.square and step.mode == "short")
     short = step.size if both or step.mode == "short" else 0
     long = step.size if both or step.mode == "longest" else 0
     return replace(state, stage=stage, short=short, long=long, square=both)

@@ -98,6 +98,8 @@ class Resize:
     def sides(self, height: int, width: int) -> tuple[int, int]:
         """Height and width after it. Fractions are cut off, as the libraries do, and no side becomes 0.
 
+        The longer side of `longest` is so a pixel short at times, as in the published pipeline that has it.
+
         Raises:
             ImageError: A picture that is all length would become too large.
 

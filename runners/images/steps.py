@@ -21,7 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
@@ -109,6 +110,7 @@ class Transform:
                     raise FmfairError(f"no such step; expected one of {', '.join(STEPS)}{near(name, STEPS)}")
                 steps.append((name, STEPS[name](words)))
         problems.raise_if_any()
+        steps = _squared(steps)
         return cls(tuple(steps), _size(steps, texts))
 
     @property
@@ -133,6 +135,15 @@ class Transform:
             raise ImageError("needs more memory than there is") from None
         # Only now a tensor: torch would share out every small step over threads, beside those that read the images.
         return needs("torch").from_numpy(np.ascontiguousarray(value))
+
+
+def _squared(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """The steps, in which a square around a picture of a size has that size: a longer side may be a pixel less."""
+    squared = steps[:1]
+    for (_, before), (name, step) in pairwise(steps):
+        padded = isinstance(step, PadSquare) and isinstance(before, Resize) and before.mode == "longest"
+        squared.append((name, replace(step, least=max(step.least, before.size)) if padded else step))
+    return squared
 
 
 def _size(steps: list[tuple[str, Any]], texts: list[str]) -> int:
