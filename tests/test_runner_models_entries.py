@@ -195,3 +195,28 @@ def test_architectures_have_the_claimed_size() -> None:
         count = sum(p.numel() for p in module.parameters()) / 1e6
         assert count == pytest.approx(entry.loader.params_m, rel=0.01), entry.name
     assert len(seen) > 12
+
+
+def readme_rows() -> list[str]:
+    """The table of models in the README: models of one paper and licence share a row."""
+    rows: dict[tuple[Any, ...], list[Any]] = {}
+    for entry in models().values():
+        model = entry.model
+        licence = model.licence + (", gated" if model.gated else "")
+        key = (model.domain, model.kind, model.citation, licence, model.verified)
+        rows.setdefault(key, []).append(entry)
+    said = []
+    for (domain, kind, _, licence, verified), group in sorted(rows.items(), key=lambda item: item[1][0].name):
+        names = ", ".join(f"`{entry.name}`" for entry in group)
+        sizes, dims = (
+            ", ".join(map(str, sorted(set(values))))
+            for values in ([e.image.size for e in group], [e.feature.dim for e in group])
+        )
+        texts = "yes" if kind == "image_text" else "no"
+        said.append(f"| {names} | {domain} | {sizes} | {dims} | {texts} | {licence} | {verified} |")
+    return said
+
+
+def test_the_readme_says_of_every_model_how_it_was_verified_and_no_more() -> None:
+    readme = Path(__file__).parents[1].joinpath("README.md").read_text(encoding="utf-8")
+    assert "\n".join(readme_rows()) in readme
