@@ -26,7 +26,9 @@ def assert_same_reports(found: Report, expected: Report, tolerance: float = 1e-1
     for name in FRAMES:
         assert_same_frames(found.to_frame(name), expected.to_frame(name), tolerance, name)
     assert found.notes == expected.notes
-    facts = [{k: v for k, v in report.metadata.items() if k not in ("engine", "versions")} for report in (found, expected)]
+    facts = [
+        {k: v for k, v in report.metadata.items() if k not in ("engine", "versions")} for report in (found, expected)
+    ]
     assert facts[0] == facts[1]
 
 

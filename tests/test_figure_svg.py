@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from altair import InlineData
 from figure_support import SVG, by_model, drawn, report, written
 
 from fmfair.errors import FmfairError
@@ -123,7 +124,12 @@ def test_a_report_without_figures_loads_no_altair() -> None:
     ["forest", "heat_map", "overall_against_worst", "roc", "reliability", "rates_by_threshold", "decision_curve"],
 )
 def test_every_figure_is_valid_vega_lite(name: str) -> None:
-    spec = getattr(report().plot, name)().to_dict(validate=True)
+    chart = getattr(report().plot, name)()
+    for layer in chart.layer:
+        # All rows of a layer are alike, and the check of each takes long.
+        layer.data = InlineData(values=layer.data.values[:2])
+
+    spec = chart.to_dict(validate=True)
 
     assert all(layer["data"]["values"] for layer in spec["layer"])
 

@@ -32,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_every_block_is_of_a_kind_that_is_run() -> None:
-    assert {language for language, _ in BLOCKS} == {"python", "sh", "text"}
+    assert {language for language, _ in BLOCKS} == {"python", "sh", "text", "toml"}  # TOML by the tests of the plan
 
 
 def test_python_blocks_run_one_after_another_and_print_what_is_shown(
