@@ -52,7 +52,10 @@ def test_stand_in_loads_in_the_claimed_layout_and_encodes(name: str, tmp_path: P
     torch.testing.assert_close(again.feature, found.feature[:1], atol=1e-4, rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["medgemma_tower", "virchow2", "clip_b32", "c2l"])
+@pytest.mark.parametrize(
+    "name",
+    ["medgemma_tower", "virchow2", "clip_b32", "c2l", "conch", "medimageinsight", "biovil_t", "medclip", "blip2"],
+)
 def test_half_precision_gives_float32_features_near_those_of_full_precision(name: str, tmp_path: Path) -> None:
     entry, checkpoint = stand_in(name, tmp_path)
     with registered(entry):

@@ -197,6 +197,57 @@ def test_architectures_have_the_claimed_size() -> None:
     assert len(seen) > 12
 
 
+# By entry, the class, its configuration and the sizes in which that differs from the library's defaults.
+PUBLISHED: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "clip_b32": ("CLIPModel", "CLIPConfig", {}),
+    "siglip_b16": ("SiglipModel", "SiglipConfig", {}),
+    "blip": ("BlipForImageTextRetrieval", "BlipConfig", {"image_text_hidden_size": 256}),
+    "blip2": (
+        "Blip2ForImageTextRetrieval",
+        "Blip2Config",
+        {"image_text_hidden_size": 256, "qformer_config": {"use_qformer_text_input": True}},
+    ),
+    "dinov2_base": ("Dinov2Model", "Dinov2Config", {"image_size": 518, "patch_size": 14}),
+    "aimv2_large": ("Aimv2VisionModel", "Aimv2VisionConfig", {"use_head": False}),
+    "aimv2_large_native": ("Aimv2VisionModel", "Aimv2VisionConfig", {"use_head": False, "is_native": True}),
+    "medgemma_tower": (
+        "SiglipVisionModel",
+        "SiglipVisionConfig",
+        {
+            "hidden_size": 1152,
+            "intermediate_size": 4304,
+            "num_hidden_layers": 27,
+            "num_attention_heads": 16,
+            "image_size": 896,
+            "patch_size": 14,
+            "vision_use_head": False,
+        },
+    ),
+    "dinov3_base": (
+        "DINOv3ViTModel",
+        "DINOv3ViTConfig",
+        {
+            "hidden_size": 768,
+            "intermediate_size": 3072,
+            "num_hidden_layers": 12,
+            "num_attention_heads": 12,
+            "num_register_tokens": 4,
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_models_of_transformers_have_the_claimed_size(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    model_class, config_class, sizes = PUBLISHED[name]
+    with torch.device("meta"):
+        module = getattr(transformers, model_class)(getattr(transformers, config_class)(**sizes))
+    count = sum(p.numel() for p in module.parameters()) / 1e6
+    assert count == pytest.approx(find(name).loader.params_m, rel=0.005)
+
+
 def readme_rows() -> list[str]:
     """The table of models in the README: models of one paper and licence share a row."""
     rows: dict[tuple[Any, ...], list[Any]] = {}

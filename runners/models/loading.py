@@ -107,6 +107,8 @@ def _by_user(entry: Entry, checkpoint: Path | str | None) -> tuple[Checkpoint | 
     made = entry.builder(path)
     place = Checkpoint(path, path.parent) if path is not None and path.is_file() else None
     if isinstance(made, Tower):
+        if entry.reads_text and (made.texts is None or made.tokenizer is None):
+            raise FmfairError(f"{entry.name}: kind 'image_text' needs a Tower with texts and tokenizer")
         return place, made
     if not callable(made) or not hasattr(made, "parameters"):
         raise FmfairError(

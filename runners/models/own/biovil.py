@@ -57,13 +57,12 @@ def _image_tower(entry: Entry, parts: Assembly, report: LoadReport) -> Callable[
     net = parts.add("resnet", torchvision.models.resnet50(**entry.loader.kwargs.get("resnet", {})), "encoder.encoder.")
     trunk = torch.nn.Sequential(*list(net.children())[:-2])
     narrow: Any = None
-    absent: Any = None
     if (weight := parts.rest.get("encoder.backbone_to_vit.weight")) is not None:
         narrow = parts.add(
             "narrow", torch.nn.Conv2d(weight.shape[1], len(weight), 1, bias=False), "encoder.backbone_to_vit."
         )
         # What stands for the earlier image, where there is none.
-        absent = parts.matrix("absent", "encoder.missing_previous_emb", (1, len(weight), 1, 1))
+        parts.matrix("absent", "encoder.missing_previous_emb", (1, len(weight), 1, 1))
     first, last = "projector.model.0.weight", "projector.model.3.weight"
     inner, outer = width(parts.rest, first, 0, entry, report), width(parts.rest, last, 0, entry, report)
     projector = torch.nn.Sequential(
@@ -79,7 +78,8 @@ def _image_tower(entry: Entry, parts: Assembly, report: LoadReport) -> Callable[
         joined = backbone
         if narrow is not None:
             patches = narrow(backbone)
-            joined = torch.cat([patches, absent.expand(len(patches), -1, *patches.shape[2:])], dim=1)
+            absent = parts.module.absent.expand(len(patches), -1, *patches.shape[2:])
+            joined = torch.cat([patches, absent], dim=1)
         shared = projector(joined).mean(dim=(2, 3))
         taken = {"spatial_mean": joined, "block_mean": backbone}.get(entry.feature.take)
         return shared if taken is None else taken.mean(dim=(2, 3)), shared

@@ -42,13 +42,13 @@ def _assembled(entry: Entry, parts: Assembly) -> tuple[Assembly, Any, Any]:
     parts.add("trunk", trunk, "visual.trunk.")
     parts.add("pool", pool, "visual.attn_pool_contrast.")
     norm = parts.add("norm", torch.nn.LayerNorm(width), "visual.ln_contrast.")
-    projection = parts.matrix("projection", "visual.proj_contrast", (width, width))
+    parts.matrix("projection", "visual.proj_contrast", (width, width))
     parts.matrix("logit_scale", "logit_scale", ())
     parts.add("text", text, "text.")
 
     def images(batch: Any) -> tuple[Any, Any]:
         pooled = norm(pool(trunk.forward_features(batch))[:, 0])
-        shared = pooled @ projection
+        shared = pooled @ parts.module.projection
         return shared if entry.feature.take == "projected" else pooled, shared
 
     return parts, images, lambda ids, _mask: text(ids)

@@ -43,15 +43,16 @@ def load(entry: Entry, checkpoint: Checkpoint) -> Tower:
     )
     parts.add("image", image, "image_encoder.")
     parts.add("text", text, "lang_encoder.")
-    of_image = parts.matrix("image_projection", "image_projection", (image.num_features, shared_dim))
-    of_text = parts.matrix("text_projection", "lang_projection", (sizes["width"], shared_dim))
+    parts.matrix("image_projection", "image_projection", (image.num_features, shared_dim))
+    parts.matrix("text_projection", "lang_projection", (sizes["width"], shared_dim))
     parts.matrix("logit_scale", "logit_scale", ())
 
     def images(batch: Any) -> tuple[Any, Any]:
         pooled = image(batch)
-        shared = pooled @ of_image
+        shared = pooled @ parts.module.image_projection
         return shared if entry.feature.take == "projected" else pooled, shared
 
-    return Tower(
-        parts.module, images, lambda ids, _mask: text(ids) @ of_text, tokenizer, scale, learned, parts.finish()
-    )
+    def texts(ids: Any, _mask: Any) -> Any:
+        return text(ids) @ parts.module.text_projection
+
+    return Tower(parts.module, images, texts, tokenizer, scale, learned, parts.finish())

@@ -78,7 +78,7 @@ class Assembly:
         self.rest.pop(f"{prefix}embeddings.position_ids", None)  # a list of numbers, in older files
         return self.add_hf(name, BertModel, config, prefix, add_pooling_layer=pooler)
 
-    def matrix(self, name: str, key: str, shape: tuple[int, ...]) -> Any:
+    def matrix(self, name: str, key: str, shape: tuple[int, ...]) -> None:
         """A parameter that stands alone."""
         value = self.rest.pop(key, None)
         if value is None:
@@ -88,9 +88,7 @@ class Assembly:
             raise FmfairError(
                 f"{self._entry.name}: {self._report.file}: {key} is {tuple(value.shape)}, expected {shape}"
             )
-        parameter = torch.nn.Parameter(value.float().reshape(shape))
-        self.module.register_parameter(name, parameter)
-        return parameter
+        self.module.register_parameter(name, torch.nn.Parameter(value.float().reshape(shape)))
 
     def finish(self) -> LoadReport:
         """The report, if every key of the checkpoint was taken and every part has all of its own."""
