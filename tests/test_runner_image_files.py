@@ -19,9 +19,10 @@ import numpy as np
 import numpy.typing as npt
 import pydicom
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
+from property_tests import examples
 from runner_pictures import RADIOGRAPH, radiograph, ramp
 
 from fmfair.errors import FmfairError
@@ -377,7 +378,7 @@ def damageable(folder: Path, name: str) -> Path:
 
 @pytest.mark.parametrize("name", ["a.png", "a.jpg", "a.tif", "a.npy", "a.npz", "a.nii", "a.nii.gz", "a.dcm"])
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@examples(25, deadline=None)
 def test_a_file_damaged_anywhere_is_read_or_refused(
     name: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

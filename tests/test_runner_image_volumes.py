@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_tests import examples
 
 from fmfair.errors import FmfairError
 from fmfair.runners.images import ImageError, Picture, Reading, Slices, read
@@ -85,7 +86,7 @@ def test_slices_are_seen_as_a_radiologist_sees_them(tmp_path: Path, name: str) -
 
 
 @given(order=st.permutations([0, 1, 2]), flips=st.tuples(*[st.booleans()] * 3), axis=st.integers(0, 2))
-@settings(max_examples=30)
+@examples(30)
 def test_slices_do_not_depend_on_how_the_voxels_are_stored(
     tmp_path_factory: pytest.TempPathFactory, order: list[int], flips: tuple[bool, ...], axis: int
 ) -> None:
@@ -324,7 +325,7 @@ def test_chosen_slices_exist_once_and_in_order(slices: int, count: int, every: i
     slices=st.builds(Slices, every=st.integers(1, 50), axis=st.none() | st.integers(0, 2))
     | st.builds(Slices, count=st.integers(1, 50), axis=st.none() | st.integers(0, 2)),
 )
-@settings(max_examples=50)
+@examples(50)
 def test_a_reading_is_read_back_from_its_text(key: str | None, window: Any, slices: Slices) -> None:
     reading = Reading(key, window, slices)
 

@@ -8,8 +8,9 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_tests import examples
 from sklearn.model_selection import train_test_split
 
 from fmfair.errors import FmfairError
@@ -42,7 +43,7 @@ def by_sample(table: pl.DataFrame, split: pl.Series) -> dict[str, str]:
 
 
 @given(data_sets(), RATIOS, st.integers(0, 5), st.sampled_from([(), ("sex",), ("sex", "label"), ("age",)]))
-@settings(max_examples=60)
+@examples(60)
 def test_a_patient_is_in_one_split_whatever_the_order_of_rows(
     table: pl.DataFrame, ratio: tuple[float, float, float], seed: int, balance: tuple[str, ...]
 ) -> None:
@@ -56,7 +57,7 @@ def test_a_patient_is_in_one_split_whatever_the_order_of_rows(
 
 
 @given(st.integers(10, 300), RATIOS, st.integers(0, 3))
-@settings(max_examples=60)
+@examples(60)
 def test_each_split_gets_its_share_of_patients(count: int, ratio: tuple[float, float, float], seed: int) -> None:
     table = pl.DataFrame({"patient_id": [str(n) for n in range(count)]})
 
@@ -68,7 +69,7 @@ def test_each_split_gets_its_share_of_patients(count: int, ratio: tuple[float, f
 
 
 @given(data_sets(most_images=1), st.integers(0, 3))
-@settings(max_examples=40)
+@examples(40)
 def test_balanced_splits_share_out_every_combination(table: pl.DataFrame, seed: int) -> None:
     """With one image a patient each combination is shared out to less than one image, but for filling empty splits."""
     split = split_by_patient(table, ratio=(0.5, 0.25, 0.25), seed=seed, balance=("sex", "label"))
@@ -159,7 +160,7 @@ def published(ids: pl.Series, sex: pl.Series) -> dict[str, str]:
 
 
 @given(data_sets().filter(lambda t: min(t["sex"].value_counts()["count"]) >= 5 and t["sex"].n_unique() == 2))
-@settings(max_examples=25)
+@examples(25)
 def test_the_published_rule_is_repeated(table: pl.DataFrame) -> None:
     split = split_as_fairmedfm(table, Notes())
 

@@ -10,8 +10,9 @@ import sys
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_tests import examples
 
 from fmfair.errors import FmfairError
 from fmfair.runners.images import ImageError, Picture, Transform
@@ -242,7 +243,7 @@ def transforms(draw: st.DrawFn) -> str:
 
 
 @given(said=transforms(), height=st.integers(1, 60), width=st.integers(1, 60), deep=st.booleans())
-@settings(max_examples=80, deadline=None)
+@examples(80, deadline=None)
 def test_any_steps_in_order_are_read_back_and_feed_every_picture_alike(
     said: str, height: int, width: int, deep: bool
 ) -> None:
@@ -270,7 +271,7 @@ def test_resized_sides_keep_the_shape_and_never_vanish(height: int, width: int, 
 @given(
     words=st.lists(st.text(max_size=8), max_size=4), name=st.sampled_from(["resize", "crop", "normalise", "window8"])
 )
-@settings(max_examples=50)
+@examples(50)
 def test_no_text_is_more_than_an_error_of_ours(words: list[str], name: str) -> None:
     with pytest.raises(FmfairError):
         Transform.of([":".join([name, *words])])
