@@ -18,6 +18,7 @@ from torchvision.transforms import InterpolationMode
 
 from fmfair.runners.images import Picture, Transform
 from fmfair.runners.images.statistics import fairmedfm_steps
+from fmfair.runners.models.registry import find
 
 CLIP = ([0.48145466, 0.4578275, 0.40821073], [0.26862954, 0.26130258, 0.27577711])
 IMAGENET = ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
@@ -222,6 +223,30 @@ def test_the_steps_are_what_the_library_of_the_model_does(model: str, picture: s
     size = Transform.of(steps).size
     assert (result.dtype, tuple(result.shape)) == (torch.float32, (3, size, size))
     torch.testing.assert_close(result, oracle(Image.fromarray(pixels)), atol=1e-5, rtol=0, check_dtype=False)
+
+
+@pytest.mark.parametrize(
+    ("entry", "published"),
+    [
+        *((name, "CLIP, PLIP and AIMv2 by transformers") for name in ("plip", "pubmedclip_hf", "aimv2_large")),
+        ("aimv2_large_native", "CLIP, PLIP and AIMv2 by transformers"),
+        ("rad_dino", "RAD-DINO"),
+        ("clip_b32", "CLIP by OpenAI"),
+        ("conch", "CONCH"),
+    ],
+)
+@pytest.mark.parametrize("more", [(0, 3), (7, 0)])
+def test_the_entries_crop_as_the_library_that_they_were_published_with(
+    entry: str, published: str, more: tuple[int, int]
+) -> None:
+    size = find(entry).image.size
+    shape = (size + more[0], size + more[1], 3)  # transformers and torchvision differ at 3, 7, ... pixels too many
+    pixels = np.random.default_rng(0).integers(0, 256, shape, np.uint8)
+
+    result = fed(", ".join(find(entry).image.steps), pixels)
+
+    expected = MODELS[published][1](Image.fromarray(pixels))
+    torch.testing.assert_close(result, expected, atol=1e-5, rtol=0, check_dtype=False)
 
 
 @pytest.mark.parametrize(
