@@ -76,7 +76,8 @@ def probe(_: Path, *, warm: bool) -> Callable[[], object]:
     count = WARM_UP if warm else IMAGES
     features = torch.randn(count, DIM, generator=torch.Generator().manual_seed(0))
     schedule = Schedule(epochs=1 if warm else EPOCHS, batch_size=128, warmup=0)
-    return lambda: train(lambda at: features[at], *_labels(count), DIM, schedule)
+    y, slices = _labels(count)
+    return lambda: train(lambda at: features[at], y, slices, DIM, schedule)
 
 
 def probe_encoding(_: Path, *, warm: bool) -> Callable[[], object]:
@@ -86,7 +87,8 @@ def probe_encoding(_: Path, *, warm: bool) -> Callable[[], object]:
     count = WARM_UP if warm else IMAGES
     model, pixels = _model(), _pixels(count)
     schedule = Schedule(epochs=1, batch_size=BATCH, warmup=0)
-    return lambda: train(lambda at: model.encode_images(pixels[at]).feature, *_labels(count), DIM, schedule)
+    y, slices = _labels(count)
+    return lambda: train(lambda at: model.encode_images(pixels[at]).feature, y, slices, DIM, schedule)
 
 
 TASKS = {task.__name__: task for task in (bare_model, embedding, probe, probe_encoding)}

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -24,16 +24,41 @@ from fmfair.runners.provenance import table_hash, versions
 from fmfair.runners.tables import EMBEDDINGS, NOT_FINITE, OK, UNREADABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fmfair.runners.manifest import Manifest
-    from fmfair.runners.models.encoder import Encoder, Features
+    from fmfair.runners.models.encoder import Features
 
 # Images of a part: what a killed run has to do again, at most.
 PART = 1024
 BATCH = 32
 # The columns of a manifest that embeddings depend on; labels, groups and splits may change.
 IMAGES = ("sample_id", "path")
+
+
+class ImageEncoder(Protocol):
+    """What images are encoded by: a loaded model."""
+
+    @property
+    def entry(self) -> Any:
+        """What is declared of it, with its `name`."""
+
+    @property
+    def device(self) -> Any:
+        """Where it runs."""
+
+    @property
+    def dim(self) -> int:
+        """The length of a feature."""
+
+    @property
+    def shared_dim(self) -> int | None:
+        """The length of what is compared with texts, if it is."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """All that its numbers depend on, as plain values."""
+
+    def encode_images(self, batch: Any) -> Features:
+        """Features of a batch of images."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +108,7 @@ class Tally:
     left: int = 0
 
 
-def embed(manifest: Manifest, encoder: Encoder, folder: Path | str, read: Read, how: How | None = None) -> Tally:
+def embed(manifest: Manifest, encoder: ImageEncoder, folder: Path | str, read: Read, how: How | None = None) -> Tally:
     """Encode the images of a manifest, and go on where an earlier call stopped.
 
     Args:
@@ -121,7 +146,7 @@ def embed(manifest: Manifest, encoder: Encoder, folder: Path | str, read: Read, 
     return tally
 
 
-def _identity(images: pl.DataFrame, encoder: Encoder) -> dict[str, Any]:
+def _identity(images: pl.DataFrame, encoder: ImageEncoder) -> dict[str, Any]:
     """What embeddings depend on; labels, groups and where the images lie are not among it."""
     return {"kind": "embeddings", "images": table_hash(images), "rows_per_part": PART, "model": encoder.identity}
 
@@ -142,7 +167,7 @@ class _Encoded:
 
 
 def _encoded(
-    images: Iterator[Image], encoder: Encoder, size: int, advance: Callable[[int], None]
+    images: Iterator[Image], encoder: ImageEncoder, size: int, advance: Callable[[int], None]
 ) -> Iterator[_Encoded]:
     """The images with their embeddings, in their order."""
     import torch
@@ -166,7 +191,7 @@ def _rows(batch: Sequence[Image], features: Features) -> Iterator[_Encoded]:
         yield _Encoded(image, OK, one, other) if finite else _Encoded(image, NOT_FINITE)
 
 
-def _table(samples: pl.Series, rows: Sequence[_Encoded], encoder: Encoder, tally: Tally) -> pl.DataFrame:
+def _table(samples: pl.Series, rows: Sequence[_Encoded], encoder: ImageEncoder, tally: Tally) -> pl.DataFrame:
     """The rows as a table."""
     for row in rows:
         tally.statuses[row.status] += 1

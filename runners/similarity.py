@@ -82,7 +82,7 @@ class Similarity:
 
         By `softmax` of a class against all the others, by `sigmoid` of the class alone.
         """
-        scores = self.scale * raw + self.bias
+        scores: Floats = self.scale * raw + self.bias
         if self.link == "sigmoid":
             return scores
         if raw.shape[1] < 2:
@@ -111,7 +111,8 @@ def unit(vectors: Floats) -> Floats:
         [[0.6, 0.8], [0.0, 0.0]]
     """
     length = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
+    found: Floats = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
+    return found
 
 
 def probabilities(logits: Floats) -> Floats:

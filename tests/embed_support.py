@@ -17,14 +17,9 @@ import torch
 from fmfair.errors import FmfairError
 from fmfair.runners import embedding
 from fmfair.runners.embedding import How, embed
+from fmfair.runners.models.encoder import Features
 
 DIM, SHARED = 5, 3
-
-
-@dataclass(frozen=True)
-class Features:
-    feature: Any
-    shared: Any
 
 
 @dataclass

@@ -5,16 +5,17 @@ from __future__ import annotations
 import random
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
+from releases import RELEASES
 
 from fmfair.notes import Notes
 from fmfair.runners.datasets import make_manifest, recipe, recipes
 from fmfair.runners.datasets.recipe import Recipe
 from fmfair.runners.datasets.rules import RULES
 from fmfair.runners.manifest import Manifest, read_manifest
-from tests.releases import RELEASES
 
 # What each data set is about, with the counts of its imitation: images, patients, positives, negatives, unknown.
 MAIN = {
@@ -40,7 +41,7 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def made(releases: Path, name: str, **choices: object) -> Manifest:
+def made(releases: Path, name: str, **choices: Any) -> Manifest:
     return make_manifest(name, releases / name, **choices)
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from command_line import run
+from releases import RELEASES
 
 from fmfair.runners.datasets import make_manifest, recipe, recipes
 from fmfair.runners.manifest import read_manifest
-from tests.command_line import run
-from tests.releases import RELEASES
 
 
 def release(folder: Path, name: str) -> Path:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from releases import PAPILA, RELEASES
 
 import fmfair
 from fmfair.notes import Notes
 from fmfair.runners.datasets import make_manifest
 from fmfair.runners.manifest import Manifest
-from tests.releases import PAPILA, RELEASES
 
 
 def made(folder: Path, name: str, notes: Notes | None = None, **choices: Any) -> Manifest:

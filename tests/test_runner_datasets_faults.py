@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
+from releases import RELEASES, csv, sheet
 
 from fmfair.errors import FmfairError, Problems
 from fmfair.notes import Notes
@@ -13,7 +15,6 @@ from fmfair.runners.datasets import make_manifest
 from fmfair.runners.datasets.recipe import Attribute, Labels, recipe_of
 from fmfair.runners.datasets.rules import read_attribute, read_labels
 from fmfair.runners.datasets.sources import filled, read_table
-from tests.releases import RELEASES, csv, sheet
 
 
 def release(folder: Path, name: str) -> Path:
@@ -29,7 +30,7 @@ def edited(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
 
 
-def problems(name: str, root: Path, **choices: object) -> list[str]:
+def problems(name: str, root: Path, **choices: Any) -> list[str]:
     with pytest.raises(FmfairError) as error:
         make_manifest(name, root, **choices)
     return error.value.problems

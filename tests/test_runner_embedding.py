@@ -144,6 +144,6 @@ def test_a_full_disk_leaves_whole_parts_and_says_so(
 
 
 @pytest.mark.parametrize("options", [{"batch_size": 0}, {"job": 2, "jobs": 2}])
-def test_impossible_ways_are_refused(options: dict[str, int]) -> None:
+def test_impossible_ways_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(fmfair.FmfairError):
         How(**options)

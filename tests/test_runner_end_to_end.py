@@ -75,7 +75,7 @@ def test_radiographs_become_a_report_on_the_command_line(
     assert predictions.filter(pl.col("status") != "ok").select("sample_id", "y_score").rows() == [("16", None)]
 
 
-class TwoTowers(torch.nn.Module):
+class TwoTowers(torch.nn.Module):  # type: ignore[misc]  # torch has no types here
     """Images of digits into the space of the sentence embeddings of MiniLM, which stay as they are."""
 
     def __init__(self, folder: Path) -> None:
@@ -177,7 +177,7 @@ def test_zero_shot_of_digits_is_right_in_97_of_100(digits: Any, minilm: Path, tm
 
     found = pl.read_parquet(file, hive_partitioning=False)
     best = found.filter(pl.col("y_score") == pl.col("y_score").max().over("sample_id"))
-    assert best["y_true"].mean() > 0.95
+    assert best.filter(pl.col("y_true") == 1).height > 0.95 * best.height
     assert found["y_score"].sum() == pytest.approx(manifest.table.height)
     report = fmfair.evaluate(str(file), attributes=["half"], cluster="patient_id", metrics=["auc"], ci=None)
-    assert report.overall["value"].min() > 0.98
+    assert (report.overall["value"] > 0.98).all()

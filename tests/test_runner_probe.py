@@ -134,12 +134,14 @@ def test_features_that_are_there_give_what_encoding_in_every_epoch_gives() -> No
 
 def test_the_last_epoch_is_taken_unless_a_split_chooses(manifest: Manifest) -> None:
     schedule = Schedule(epochs=8, learning_rate=0.5, batch_size=16)
-    for select, epoch in (("last", 8), ("loss", None)):
-        _, (one,) = linear_probe(
-            manifest, embeddings(), model="m", probe=Probe(solver="sgd", select=select, schedule=schedule)
-        )
-        assert one.chosen["epoch"] == (epoch or one.chosen["epoch"])
-    assert one.chosen["loss"] is not None
+    chosen = {}
+    for select in ("last", "loss"):
+        probe = Probe(solver="sgd", select=select, schedule=schedule)
+        _, (one,) = linear_probe(manifest, embeddings(), model="m", probe=probe)
+        chosen[select] = one.chosen
+    assert chosen["last"] == {"epoch": 8, "last": None}
+    assert 1 <= chosen["loss"]["epoch"] <= 8
+    assert chosen["loss"]["loss"] < 0
 
 
 def test_a_seed_repeats_and_another_differs(manifest: Manifest) -> None:

@@ -152,7 +152,7 @@ def published(ids: pl.Series, sex: pl.Series) -> dict[str, str]:
     """The published rule with scikit-learn's own call."""
     by_sex = [np.unique(ids.filter(sex == value).to_numpy()) for value in ("F", "M")]
     size = min(int(0.2 * len(by_sex[0])), int(0.2 * len(by_sex[1])))
-    found = {}
+    found: dict[str, str] = {}
     for group in by_sex:
         train, test = train_test_split(group, test_size=size, random_state=0)
         found |= dict.fromkeys(train.tolist(), "train") | dict.fromkeys(test.tolist(), "test")

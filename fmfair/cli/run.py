@@ -135,13 +135,13 @@ def _manifest(given: Given, flags: Mapping[str, str]) -> Manifest:
     from fmfair.runners.prompts import read_prompts
     from fmfair.runners.roles import Roles
 
-    roles = {"labels": _several(given["labels"]) or None, "attributes": _several(given["attributes"]) or None}
+    roles = Roles(labels=_several(given["labels"]) or None, attributes=_several(given["attributes"]) or None)
     prompts = given.get("prompts")
     notes = Notes()
     manifest = read_manifest(
         given["manifest"],
         root=given["root"],
-        roles=Roles(**roles) if any(roles.values()) else None,
+        roles=None if roles == Roles() else roles,
         prompts=None if prompts is None else read_prompts(prompts),
         notes=notes,
     )
