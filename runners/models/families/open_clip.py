@@ -20,8 +20,6 @@ from fmfair.runners.models.tokens import tokenizer_for
 from fmfair.runners.models.weights import load_into, state_of
 
 QUICK = "-quickgelu"
-# Of an archive of OpenAI's, beside the weights.
-_SIZES = ("input_resolution", "context_length", "vocab_size")
 
 
 def load(entry: Entry, checkpoint: Checkpoint) -> Tower:
@@ -33,7 +31,7 @@ def load(entry: Entry, checkpoint: Checkpoint) -> Tower:
     model = built(entry, checkpoint)
     tokenizer = tokenizer_for(entry, checkpoint)
     state, report = state_of(entry, checkpoint)
-    state = {key: value.float() for key, value in state.items() if key not in _SIZES}
+    state = {key: value.float() for key, value in state.items()}
     report = load_into(model, state, entry, report)
 
     def images(batch: Any) -> tuple[Any, Any]:
