@@ -76,10 +76,10 @@ def _compared(module: Any, side: int, dtype: str) -> tuple[float, float, float]:
     found = loaded.encode_images(some).feature.cpu()
     distance = ((found - expected).norm(dim=1) / expected.norm(dim=1)).max().item()
     batch = torch.randn(BATCH, 3, side, side)
-    on_device = batch.to("cuda", getattr(torch, dtype))
+    on_device = batch.to("cuda", loaded.dtype)
 
     def bare() -> None:
-        with torch.no_grad():
+        with torch.no_grad(), torch.autocast("cuda", torch.float16, enabled=loaded.mixed):
             module(on_device)
 
     return distance, _speed(lambda: loaded.encode_images(batch)), _speed(bare)
@@ -113,7 +113,7 @@ def main() -> int:
         "| tower | number type | distance from the CPU | images/s | bare model | ratio |\n|---|---|---:|---:|---:|---:|"
     )
     for name, (build, side) in _towers().items():
-        for dtype in ("float16", "bfloat16"):
+        for dtype in ("mixed", "float16", "bfloat16"):
             if time.perf_counter() - began > args.minutes * 60:
                 break
             distance, ours, bare = check(build, side, dtype)

@@ -69,7 +69,7 @@ def stand_in(name: str, folder: Path) -> tuple[Entry, Path]:
     if entry.loader.family != "open_clip":
         entry = replace(entry, image=replace(entry.image, size=SMALL_SIDE))
     torch.manual_seed(0)
-    from tests import stand_ins_own
+    import stand_ins_own
 
     return {**MAKERS, **stand_ins_own.MAKERS}[entry.loader.family](replace(entry, name=f"tiny_{name}"), folder)
 

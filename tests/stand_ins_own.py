@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import stand_ins as tiny
 import torch
 from safetensors.torch import save_file
 
 from fmfair.runners.models.entry import Entry
 from fmfair.runners.models.state import State
-from tests import stand_ins as tiny
 
 SWIN: Mapping[str, Any] = {
     "image_size": tiny.SMALL_SIDE,

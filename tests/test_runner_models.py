@@ -12,11 +12,11 @@ pytest.importorskip("torch")
 pytest.importorskip("open_clip")
 
 import torch
+from stand_ins import TEXTS, registered, stand_in
 
 import fmfair
 from fmfair.runners.models.loading import LOADERS, load_model
 from fmfair.runners.models.registry import models
-from tests.stand_ins import TEXTS, registered, stand_in
 
 ALL = list(models())
 
@@ -133,3 +133,16 @@ def test_what_the_features_depend_on_is_told_by_the_weights_and_the_steps(tmp_pa
         torch.save(text, tmp_path / "pytorch_model.bin")
         changed = load_model(entry.name, checkpoint, device="cpu").identity
     assert {key for key in first if first[key] != changed[key]} == {"weights"}
+
+
+def test_mixed_precision_stays_within_a_hundredth_of_float32(tmp_path: Path) -> None:
+    entry, checkpoint = stand_in("medmae", tmp_path)
+    with registered(entry):
+        full, mixed = (load_model(entry.name, checkpoint, device="cpu", dtype=d) for d in ("float32", "mixed"))
+
+    batch = torch.randn(4, 3, entry.image.size, entry.image.size, generator=torch.Generator().manual_seed(0))
+    expected, found = full.encode_images(batch).feature, mixed.encode_images(batch).feature
+    assert {p.dtype for p in mixed.tower.module.parameters()} == {torch.float32}
+    assert found.dtype == torch.float32
+    assert 0 < ((found - expected).norm(dim=1) / expected.norm(dim=1)).max() < 1e-2
+    assert (full.identity["dtype"], mixed.identity["dtype"]) == ("float32", "mixed")

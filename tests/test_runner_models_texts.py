@@ -11,13 +11,13 @@ pytest.importorskip("open_clip")
 pytest.importorskip("transformers")
 
 import torch
+from stand_ins import TEXTS
+from test_runner_models_traps import ids_of, loaded, pictures
 
 from fmfair import FmfairError
 from fmfair.runners.models.registry import find
 from fmfair.runners.models.sections import TextRules
 from fmfair.runners.models.tokens import cleaned
-from tests.stand_ins import TEXTS
-from tests.test_runner_models_traps import ids_of, loaded, pictures
 
 LONG = " ".join(["pneumonia"] * 400)
 
@@ -206,8 +206,9 @@ def test_cleaning_is_each_model_s_own() -> None:
 
 
 def test_a_tokenizer_of_another_model_or_none_is_an_error(tmp_path: Path) -> None:
+    from stand_ins import registered, stand_in
+
     from fmfair.runners.models.loading import load_model
-    from tests.stand_ins import registered, stand_in
 
     entry, folder = stand_in("blip", tmp_path)
     (folder / "tokenizer.json").write_text((folder / "tokenizer.json").read_text().replace("[CLS]", "[XYZ]"))

@@ -15,6 +15,7 @@ pytest.importorskip("transformers")
 
 import torch
 from safetensors.torch import load_file, save_file
+from stand_ins import SMALL_SIDE, TEXTS, registered, stand_in
 
 from fmfair import FmfairError
 from fmfair.runners.images.steps import Transform
@@ -23,7 +24,6 @@ from fmfair.runners.models.entry import Entry
 from fmfair.runners.models.loading import load_model
 from fmfair.runners.models.registry import find, models
 from fmfair.runners.models.sections import ScoreRules
-from tests.stand_ins import SMALL_SIDE, TEXTS, registered, stand_in
 
 STATISTICS = {
     "clip": "clip_b32 plip biomedclip aimv2_large blip blip2 conch",

@@ -16,6 +16,7 @@ pytest.importorskip("safetensors")
 
 import torch
 from safetensors.torch import save_file
+from stand_ins import registered, stand_in
 
 from fmfair import FmfairError
 from fmfair.runners.models.checkpoint import MODELS, Checkpoint, locate
@@ -24,7 +25,6 @@ from fmfair.runners.models.registry import find
 from fmfair.runners.models.sections import WeightRules
 from fmfair.runners.models.state import read_state
 from fmfair.runners.models.weights import load_into, matches, renamed_state, state_of
-from tests.stand_ins import registered, stand_in
 
 STATE = {"net.a.weight": torch.ones(2, 2), "net.b": torch.zeros(3), "head.c": torch.ones(1)}
 

@@ -26,7 +26,7 @@ _MODEL = (
     Option("register", "--register", "FILE", "A TOML file that describes models of your own"),
     Option("feature", "--feature", "NAME", "Another feature of the model than the usual one"),
     Option("preprocess", "--preprocess", "own|fairmedfm", "Preprocessing: the model's (default), or the benchmark's"),
-    Option("dtype", "--dtype", "float32|float16|bfloat16", "Number type of the weights; default the model's on a GPU"),
+    Option("dtype", "--dtype", "NAME", "float32, float16, bfloat16 or mixed; default mixed on a GPU, float32 on a CPU"),
     Option("device", "--device", "NAME", "auto (default), cpu, cuda, cuda:1, mps"),
 )
 _WORK = (

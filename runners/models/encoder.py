@@ -145,6 +145,7 @@ class LoadedModel:
         device: Where it runs.
         dtype: The number type of its weights.
         checkpoint: The file of weights, if any.
+        mixed: Whether images are encoded in mixed precision.
     """
 
     entry: Entry
@@ -154,6 +155,7 @@ class LoadedModel:
     device: Any
     dtype: Any
     checkpoint: Path | None
+    mixed: bool = False
 
     @cached_property
     def transform(self) -> Transform:
@@ -185,7 +187,7 @@ class LoadedModel:
             "feature": self.entry.feature.take,
             "preprocess": self.preprocess,
             "steps": list(self.steps),
-            "dtype": str(self.dtype).removeprefix("torch."),
+            "dtype": "mixed" if self.mixed else str(self.dtype).removeprefix("torch."),
             "weights": _digest(self.tower.module),
             "texts": None if self.entry.text is None else json.loads(json.dumps(asdict(self.entry.text))),
         }
@@ -199,7 +201,8 @@ class LoadedModel:
         """Features of a batch of transformed images, shape (n, 3, height, width), on the model's device."""
         import torch
 
-        with torch.no_grad():
+        half = torch.float16 if self.device.type == "cuda" else torch.bfloat16
+        with torch.no_grad(), torch.autocast(self.device.type, dtype=half, enabled=self.mixed):
             feature, shared = self.tower.images(batch.to(self.device, self.dtype))
         count, width = len(batch), self.shared_dim or 0
         return Features(

@@ -34,6 +34,7 @@ LOADERS: Mapping[str, str] = {
     "blip2": f"{_HERE}.own.blip",
     "efficientnet_lite": f"{_HERE}.own.efficientnet_lite",
 }
+MIXED = "mixed"
 DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
@@ -56,7 +57,9 @@ def load_model(
         device: `"auto"`, or a device of torch.
         preprocess: `"own"`, the model's published preprocessing, or `"fairmedfm"`, the benchmark's.
         dataset: The data set, whose statistics the benchmark's preprocessing uses.
-        dtype: Number type of the weights; the entry's on an accelerator, float32 on a CPU where left out.
+        dtype: Number type of the weights: `"float32"`, `"float16"`, `"bfloat16"`; or `"mixed"`, float32 weights with
+            products in half precision where that is safe. Where left out float32 on a CPU, on an accelerator the
+            entry's, and on CUDA mixed in place of float32.
         feature: Another feature than the entry's first, of its `alternatives`.
     """
     entry = with_feature(find(name), feature)
@@ -64,9 +67,10 @@ def load_model(
     steps = steps_for(entry, preprocess, dataset)
     where = _device(device)
     place, tower = _built(entry, checkpoint)
-    kind = _dtype(dtype or (entry.loader.dtype if where.type != "cpu" else "float32"))
+    chosen = dtype or _usual(where.type, entry.loader.dtype)
+    kind = _dtype("float32" if chosen == MIXED else chosen)
     tower.module.eval().requires_grad_(False).to(device=where, dtype=kind)
-    return LoadedModel(entry, tower, steps, preprocess, where, kind, place.weights if place else None)
+    return LoadedModel(entry, tower, steps, preprocess, where, kind, place.weights if place else None, chosen == MIXED)
 
 
 def with_feature(entry: Entry, feature: str | None) -> Entry:
@@ -135,8 +139,15 @@ def _device(name: str) -> Any:
     return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
 
 
+def _usual(device: str, declared: str) -> str:
+    """The number type where none is asked for."""
+    if device == "cpu":
+        return "float32"
+    return MIXED if device == "cuda" and declared == "float32" else declared
+
+
 def _dtype(name: str) -> Any:
     import torch
 
-    check_choice("dtype", name, ("float32", "float16", "bfloat16"))
+    check_choice("dtype", name, ("float32", "float16", "bfloat16", MIXED))
     return getattr(torch, name)
