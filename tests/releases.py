@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import xlsxwriter  # type: ignore[import-untyped]  # it ships no types
+from dicom_files import write_slice
 
 Rows = Sequence[Sequence[object]]
 
@@ -206,7 +207,9 @@ def covid_ct_md(root: Path) -> None:
             age = "060Y" if n == 1 else f"0{24 + 7 * n - k}Y"
             folder = name.format(n)
             rows.append([len(rows), diagnosis, folder, "MF"[n % 2], age, 80.0, "Dyspnea, Cough", None])
-            images(root, f"{place}/{folder}/IM0001.dcm", f"{place}/{folder}/IM0002.dcm")
+            (root / place / folder).mkdir(parents=True)
+            for number, (hounsfield, height) in enumerate(((-1250, 5.0), (250, 0.0)), 1):  # from the head down
+                write_slice(root / place / folder / f"IM{number:04}.dcm", hounsfield, (0, 0, height))
     header = ["clinical_data", "Diagnosis", "Folder", "Patient Gender", "Patient Age", "Weight"]
     csv(root / "Clinical-data.csv", [*header, "Clinical characteristics", "PCR"], rows)
 

@@ -8,42 +8,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pydicom
 import pytest
-from pydicom.dataset import Dataset, FileMetaDataset
+from dicom_files import Values, write_dicom
+from pydicom.dataset import Dataset
 from pydicom.pixels.processing import apply_modality_lut, apply_voi_lut
-from pydicom.uid import UID, ExplicitVRLittleEndian, JPEGLSLossless, SecondaryCaptureImageStorage
+from pydicom.uid import UID, JPEGLSLossless
 
 from fmfair.runners.images import ImageError, Picture, Reading, Transform, read
 from fmfair.runners.images.windowing import Window8
 
 PACKAGED = Path(pydicom.__file__).parent / "data" / "test_files"
-Values = npt.NDArray[Any]
 STORED = np.arange(12, dtype=np.uint16).reshape(3, 4) * 300
 
 
 def written(folder: Path, stored: Values, **attributes: Any) -> Path:
     """A DICOM file with grey values of one frame or several, named so that nothing tells what it is."""
-    data = Dataset()
-    data.file_meta = FileMetaDataset()
-    data.file_meta.TransferSyntaxUID = ExplicitVRLittleEndian
-    data.file_meta.MediaStorageSOPClassUID = data.SOPClassUID = SecondaryCaptureImageStorage
-    data.file_meta.MediaStorageSOPInstanceUID = data.SOPInstanceUID = UID("1.2.3")
-    data.PatientName, data.PatientBirthDate = "DOE^JOHN", "19500101"
-    bits = 8 * stored.dtype.itemsize
-    data.Rows, data.Columns = stored.shape[-2:]
-    data.SamplesPerPixel, data.PhotometricInterpretation = 1, "MONOCHROME2"
-    data.BitsAllocated, data.BitsStored, data.HighBit = bits, bits, bits - 1
-    data.PixelRepresentation = int(stored.dtype.kind == "i")
-    if stored.ndim == 3:
-        data.NumberOfFrames = stored.shape[0]
-    data.PixelData = stored.tobytes()
-    for name, value in attributes.items():
-        setattr(data, name, value)
-    path = folder / "1.2.840.10008"
-    data.save_as(path, enforce_file_format=True)
-    return path
+    return write_dicom(folder / "1.2.840.10008", stored, **attributes)
 
 
 def item(**attributes: Any) -> list[Dataset]:

@@ -263,7 +263,7 @@ def broken(folder: Path, name: str) -> Path:
         ("loop.png", "does not exist"),
         ("a\0b.png", "does not exist"),
         (f"{'a' * 300}.png", r"is damaged, or is not what its name says \(OSError\)"),
-        ("folder.png", "is no regular file"),
+        ("folder.png", "is a folder without DICOM images"),
         ("pipe.png", "is no regular file"),
         ("empty.png", "is empty"),
         ("text.png", "holds no picture of a format that is read, which are PNG, JPEG, TIFF"),

@@ -17,6 +17,7 @@ from fmfair.runners.images.reading import Reading
 
 Window = tuple[float, float]
 
+ENDINGS = (".dcm", ".dicom", ".ima")
 # An attribute that holds pixels; a DICOM file may as well hold a report or a plan.
 _PIXELS = ("PixelData", "FloatPixelData", "DoubleFloatPixelData")
 

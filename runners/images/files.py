@@ -1,4 +1,4 @@
-"""Files as pictures, told by their names: images, DICOM, NIfTI and NumPy arrays.
+"""Files as pictures, told by their names: images, DICOM, NIfTI and NumPy arrays, and folders of DICOM slices.
 
 A file that cannot be read is an `ImageError` with one reason, never a warning and never another error.
 """
@@ -17,21 +17,21 @@ import numpy as np
 
 from fmfair.errors import FmfairError
 from fmfair.runners.images.deep_colour import deep_colours, is_deep
-from fmfair.runners.images.dicom import is_dicom, read_dicom
+from fmfair.runners.images.dicom import ENDINGS, is_dicom, read_dicom
 from fmfair.runners.images.picture import MOST_PIXELS, ImageError, Picture, needs
 from fmfair.runners.images.reading import Reading
+from fmfair.runners.images.reasons import check_file, why
+from fmfair.runners.images.series import read_series
 from fmfair.runners.images.volumes import read_arrays, read_nifti
 
 # Formats that Pillow reads without another program, by its names; the content counts, whatever the name says.
 FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP", "JPEG2000")
 SUFFIXES = {
     "image": (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".jp2"),
-    "dicom": (".dcm", ".dicom", ".ima"),
+    "dicom": ENDINGS,
     "nifti": (".nii", ".nii.gz"),
     "arrays": (".npy", ".npz"),
 }
-# What libraries say of a file that ends too early.
-_CUT_OFF = ("truncated", "end of file", "end-of-stream", "less than expected", "bytes, got")
 _TALKS = logging.getLogger("nibabel.global")
 # The tag of a TIFF file that says what its lowest value is, and its value for white.
 _PHOTOMETRIC, _WHITE_IS_ZERO = 262, 0
@@ -42,7 +42,8 @@ def read(path: Path, reading: Reading | None = None) -> Picture | list[Picture]:
 
     Args:
         path: A picture (8 or 16 bits, grey, colour or palette), a DICOM file, a NIfTI volume, or a NumPy array or
-            archive. A name without a known ending is a DICOM file if its content is.
+            archive. A name without a known ending is a DICOM file if its content is, and a folder is the volume
+            whose slices are the DICOM files in it.
         reading: Which array, window and slices; all slices and the file's own window by default.
 
     Raises:
@@ -57,38 +58,25 @@ def read(path: Path, reading: Reading | None = None) -> Picture | list[Picture]:
     except FmfairError:
         raise
     except Exception as error:  # noqa: BLE001 - each library has exceptions of its own, all meaning "unreadable"
-        raise ImageError(_why(error)) from None
+        raise ImageError(why(error)) from None
 
 
 def _kind(path: Path) -> str:
-    """The kind of a file that exists and is not empty."""
+    """The kind of a folder, or of a file that exists and is not empty."""
     try:
-        if not path.is_file():
-            raise ImageError("is no regular file" if path.exists() else "does not exist")
-        if path.stat().st_size == 0:
-            raise ImageError("is empty")
+        if path.is_dir():
+            return "series"
+        check_file(path)
         name = path.name.lower()
         kind = next((kind for kind, endings in SUFFIXES.items() if name.endswith(endings)), None)
         if kind is None and is_dicom(path):
             kind = "dicom"
     except OSError as error:
-        raise ImageError(_why(error)) from None
+        raise ImageError(why(error)) from None
     if kind is None:
         known = " ".join(ending for endings in SUFFIXES.values() for ending in endings)
         raise ImageError(f"is of no kind that is read, which are {known} and DICOM of any name")
     return kind
-
-
-def _why(error: Exception) -> str:
-    """A reason in our own words: those of the libraries quote paths and values of headers."""
-    if isinstance(error, PermissionError):
-        return "may not be read"
-    if isinstance(error, MemoryError):
-        return "needs more memory than there is"
-    text = str(error).lower()
-    if isinstance(error, EOFError) or any(sign in text for sign in _CUT_OFF):
-        return "ends too early: it was cut off"
-    return f"is damaged, or is not what its name says ({type(error).__name__})"
 
 
 def _read_image(path: Path, reading: Reading) -> Picture:
@@ -174,6 +162,7 @@ def _quiet() -> Iterator[None]:
 _READERS: dict[str, Callable[[Path, Reading], Picture | list[Picture]]] = {
     "image": _read_image,
     "dicom": read_dicom,
+    "series": read_series,
     "nifti": read_nifti,
     "arrays": read_arrays,
 }

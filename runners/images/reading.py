@@ -20,7 +20,7 @@ class Slices:
         count: So many, each from the middle of one of as many equal parts; all where the volume has no more.
         axis: Which axis the slices follow. Of NIfTI volumes, turned to the patient: 0 from right to left (sagittal
             slices), 1 from front to back (coronal), 2 from feet to head (axial), which None means. Of arrays the
-            axis itself, the first for None. DICOM has its frames, axis 0.
+            axis itself, the first for None. DICOM has its frames, or the files of a folder, axis 0.
     """
 
     every: int = 1
