@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +18,7 @@ from pydicom.pixels.processing import apply_modality_lut
 from pydicom.uid import BasicTextSRStorage, MediaStorageDirectoryStorage
 from releases import RELEASES
 
+from fmfair.errors import FmfairError
 from fmfair.runners.batches import decoded
 from fmfair.runners.datasets.making import make_manifest
 from fmfair.runners.images import ImageError, Picture, Reading, read
@@ -90,6 +93,7 @@ def test_orientations_that_differ_by_a_rounding_are_one(tmp_path: Path) -> None:
     "other",
     [
         {"place": None},
+        {"place": (0, 0)},
         {"place": (0, 0, 0), "turn": CORONAL},
         {"place": (0, 0, 0), "turn": (1, 0, 0, 1, 0, 0)},
         {"place": (0, 0, 0), "ImageOrientationPatient": None},
@@ -106,7 +110,7 @@ def test_where_one_slice_does_not_say_its_place_the_numbers_of_the_files_count(t
 
 def test_slices_in_one_direction_that_is_none_go_by_their_numbers(tmp_path: Path) -> None:
     for n, name in enumerate(shuffled(4)):
-        write_slice(tmp_path / name, n, (0, 0, -n), (1, 0, 0, 1, 0, 0), InstanceNumber=n)
+        write_slice(tmp_path / name, n, (0, 0, -n), (1, 0, 0, 1, 1e-4, 0), InstanceNumber=n)
 
     assert values(tmp_path) == [0, 1, 2, 3]
 
@@ -250,6 +254,9 @@ def test_a_file_without_a_readable_header_makes_the_volume_unreadable(tmp_path: 
     path.rename(tmp_path / "IM10")
     assert refused(tmp_path) == "file 2 (of 1 to 3, by name) does not exist"
     (tmp_path / "IM10").unlink()
+    os.mkfifo(tmp_path / "IM10")
+    assert refused(tmp_path) == "file 2 (of 1 to 3, by name) is no regular file"
+    (tmp_path / "IM10").unlink()
     for end in range(133, len(content) - 12, 23):  # wherever it was cut off, it is no slice less
         path.write_bytes(content[:end])
         assert refused(tmp_path)
@@ -263,6 +270,15 @@ def test_a_volume_of_too_many_values_is_refused_before_it_is_decoded(
     monkeypatch.setattr("fmfair.runners.images.series.read_dicom", None)
 
     assert refused(tmp_path).startswith("unpacks to 1,800,000,000 values")
+
+
+def test_a_package_that_is_missing_is_no_fault_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_slice(tmp_path / "a", 0, (0, 0, 0))
+    monkeypatch.setitem(sys.modules, "pydicom", None)
+
+    with pytest.raises(FmfairError, match="^this needs pydicom") as missing:
+        read(tmp_path)
+    assert not isinstance(missing.value, ImageError)
 
 
 def test_a_release_of_folders_is_read_with_its_window(tmp_path: Path) -> None:

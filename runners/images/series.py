@@ -90,12 +90,7 @@ def _may_be_a_slice(path: Path) -> bool:
     """Whether a file is DICOM, or should be: one that is lost or damaged must not be missing in silence."""
     if path.name.startswith(".") or path.is_dir():
         return False
-    if path.name.lower().endswith(ENDINGS) or not path.is_file():
-        return True
-    try:
-        return is_dicom(path)
-    except OSError:
-        return True
+    return path.name.lower().endswith(ENDINGS) or not path.is_file() or is_dicom(path)
 
 
 def _header(path: Path) -> list[_Slice]:
