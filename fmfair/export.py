@@ -13,7 +13,7 @@ import polars.selectors as cs
 
 from fmfair.atomic import PathLike, whole_folder
 from fmfair.attributes import group_names
-from fmfair.columns import GROUPS
+from fmfair.columns import CURVES, GAPS, GROUPS, OVERALL, PAIRS
 from fmfair.errors import FmfairError, listing
 from fmfair.version import installed_version
 
@@ -26,6 +26,16 @@ FRAMES = ("summary", "groups", "gaps", "overall")
 COMPARED = ("differences", "gaps", "tradeoff")
 # A report may lack these.
 FURTHER = ("pairs", "curves")
+
+# What the frames of every report have behind the by-keys.
+_DECLARED: Mapping[str, Mapping[str, pl.DataType]] = {
+    "summary": {"attribute": pl.String(), "n": pl.Int64()},
+    "groups": GROUPS,
+    "gaps": GAPS,
+    "overall": OVERALL,
+    "pairs": PAIRS,
+    "curves": CURVES,
+}
 
 Frames = Mapping[str, pl.DataFrame]
 
@@ -113,9 +123,15 @@ def read_folder(
                 f"{folder} was written by fmfair {entries['fmfair_version']}, which is newer than this one "
                 f"({installed_version()}); update fmfair to read it"
             )
-        frames = {name: _frame(_file(place, name)) for name in there}
-        return frames, tuple(json.loads(entries["notes"])), json.loads(entries["metadata"])
-    except (OSError, KeyError, json.JSONDecodeError, pl.exceptions.PolarsError) as error:
+        frames = {name: _as_declared(_frame(_file(place, name)), _file(place, name), wanted) for name in there}
+        _check_by_keys(frames)
+        notes, metadata = (json.loads(entries[name]) for name in ("notes", "metadata"))
+        if not isinstance(metadata, dict) or not isinstance(notes, list):
+            raise FmfairError(f"cannot read the report in {folder}: its notes and metadata are not those of a report")
+        return frames, tuple(map(str, notes)), metadata
+    except FmfairError:
+        raise
+    except (OSError, KeyError, ValueError, RecursionError, pl.exceptions.PolarsError) as error:
         raise FmfairError(f"cannot read the report in {folder}: {error}") from error
 
 
@@ -164,6 +180,36 @@ def _entries(path: Path) -> dict[str, str]:
 def _frame(path: Path) -> pl.DataFrame:
     with path.open("rb") as file:
         return pl.read_parquet(file)
+
+
+def _as_declared(frame: pl.DataFrame, path: Path, wanted: Sequence[str]) -> pl.DataFrame:
+    """A frame of a report with the dtypes that it was written with, which other programs may have changed.
+
+    Raises:
+        FmfairError: Columns are missing, or hold what fmfair never writes.
+    """
+    declared = _DECLARED.get(path.stem, {}) if tuple(wanted) == FRAMES else {}
+    lacking = [column for column in declared if column not in frame.columns]
+    if lacking:
+        raise FmfairError(f"{path} has no column {listing(lacking)}; expected what fmfair wrote")
+    other = {column: dtype for column, dtype in declared.items() if frame[column].dtype != dtype}
+    frame = frame.with_columns(frame[column].cast(dtype) for column, dtype in other.items())
+    for column, dtype in declared.items():
+        if dtype == pl.Float64 and not frame[column].drop_nulls().is_finite().all():
+            raise FmfairError(f"{path}: {column!r} holds NaN or infinity, which fmfair writes as NULL")
+        if column in ("attribute", "group", "metric", "statistic") and frame[column].null_count():
+            raise FmfairError(f"{path}: {column!r} has missing values, which fmfair does not write")
+    return frame
+
+
+def _check_by_keys(frames: Frames) -> None:
+    """Raises where the columns before the declared ones are not the same in all frames."""
+    if "groups" not in frames:
+        return
+    for name, frame in frames.items():
+        declared = next(iter(_DECLARED[name]))
+        if frame.columns[: frame.columns.index(declared)] != by_keys(frames):
+            raise FmfairError(f"{name}.parquet has other by-keys before {declared!r} than groups.parquet")
 
 
 def _foreign(folder: Path) -> list[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from fmfair.group_tests import NOTHING_VARIES, SPARSE, GroupTest, Pairs, group_test
@@ -18,6 +20,7 @@ from fmfair.statistics.mover import mover_difference, mover_ratio
 from fmfair.statistics.simultaneous import gap_interval, simultaneous_level
 
 Texts = NDArray[np.object_]
+Positions = NDArray[np.intp]
 
 # What rounding leaves of a correlation of 1, and of no difference.
 _ROUNDING = 1e-12
@@ -70,8 +73,30 @@ class Forms:
         """Whether there is a form for the metric."""
         return metric.interval is not None
 
+    def alike(
+        self, metrics: Mapping[int, Metric], order: NDArray[np.unsignedinteger]
+    ) -> Iterator[tuple[Metric, Positions]]:
+        """The positions of the values that are worked out together, each with one of their metrics.
+
+        Args:
+            metrics: Some metrics by their number.
+            order: The number of the metric of each value.
+        """
+        kinds: dict[Hashable, list[int]] = {}
+        for number, metric in metrics.items():
+            if self.has(metric):
+                kinds.setdefault(self.kind(metric), []).append(number)
+        for numbers in kinds.values():
+            at = np.flatnonzero(np.isin(order, numbers))
+            if len(at):
+                yield metrics[numbers[0]], at
+
+    def kind(self, metric: Metric) -> Hashable:
+        """What metrics have in common of which the same is worked out."""
+        return metric.interval, metric.low, metric.high
+
     def limits(self, values: Values, metric: Metric, level: ArrayLike) -> Limits:
-        """The limits of values of one metric, at one level or at one for each."""
+        """The limits of values of one kind of metric, at one level or at one for each."""
         return limits(values, metric, level, self.dependence)
 
     def tested(self, values: Values, metric: Metric, family: NDArray[np.intp], count: int) -> GroupTest:
@@ -212,6 +237,13 @@ def _overlapping(
         np.where(at, "influence, t", found.p_method),
         np.where(at, note, found.note).astype(object),
     )
+
+
+def told(texts: NDArray[np.str_] | Texts, where: NDArray[np.bool_] | np.bool_ = np.True_) -> pl.Series:
+    """Texts as a column, NULL elsewhere and where they are empty."""
+    found = texts.astype(object)
+    found[~where | (texts == "")] = None
+    return pl.Series(found.tolist(), dtype=pl.String)
 
 
 def has_ratio(metric: Metric) -> bool:

@@ -162,9 +162,11 @@ def _inverted(v: Values, metric: Metric, family: Families, count: int, dependenc
     pairs = Pairs.all(family, count)
     first, second = v.at(pairs.first), v.at(pairs.second)
 
+    sides = first.beside(second)
+
     def both(level: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        l1, u1, _ = limits(first, metric, level, dependence)
-        l2, u2, _ = limits(second, metric, level, dependence)
+        low, high, _ = limits(sides, metric, np.tile(level, 2), dependence)
+        (l1, l2), (u1, u2) = np.split(low, 2), np.split(high, 2)
         return l1, u1, l2, u2
 
     of_pairs = p_by_inversion(both, first["value"], second["value"])

@@ -207,7 +207,7 @@ def _balanced(v: Values, metric: Metric, level: ArrayLike, dependence: Dependenc
     correlation = np.where(np.isfinite(correlation), np.clip(correlation, -1, 1), 0.0)
     found = mover_sum(tpr, l1, u1, tnr, l2, u2, correlation)
     limited = Interval(np.minimum(found.low, v["value"]), np.maximum(found.high, v["value"]))
-    return *limited, np.array([f"MOVER, {name}" for name in method], dtype=np.str_)
+    return *limited, np.strings.add("MOVER, ", method)
 
 
 def effective(v: Values, dependence: Dependence) -> FloatArray:

@@ -6,6 +6,7 @@ import os
 import platform
 from collections.abc import Mapping
 from datetime import datetime, timezone
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -91,7 +92,10 @@ def versions(engine: str) -> dict[str, str]:
     """Of what the numbers are made with."""
     names = ["polars", "numpy", *(["duckdb"] if engine == "duckdb" else [])]
     own = {"fmfair": installed_version(), "python": platform.python_version()}
-    return own | {name: version(name) for name in names}
+    return own | {name: _version(name) for name in names}
+
+
+_version = cache(version)
 
 
 def disclosed(options: Options, overall: pl.DataFrame) -> dict[str, Any]:

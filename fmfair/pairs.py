@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fmfair.columns import PAIRS
 from fmfair.errors import Problems, listing, near
-from fmfair.forms import Forms, has_ratio
+from fmfair.forms import Forms, has_ratio, told
 from fmfair.gaps import PLACE
 from fmfair.intervals import Values
 from fmfair.metrics.metric import Metric
@@ -47,23 +47,25 @@ def compare_pairs(
         margins: By the name of a metric, the difference that matters.
     """
     usable = groups.filter(pl.col("in_gaps") & pl.col("value").is_not_null())
-    parts = [pl.DataFrame(schema={**{c: groups.schema[c] for c in (*PLACE, "threshold", "threshold_rule")}, **_FOUND})]
     first, second = _paired(usable, references)
     order, values = usable["order"].to_numpy()[first], Values(usable)
-    names = usable.select(*PLACE, "metric", "threshold", "threshold_rule", "group")
-    for position, metric in enumerate(metrics):
-        pair = np.flatnonzero(order == position)
-        if forms.has(metric) and len(pair):
-            found = _compared(values.at(first[pair]), values.at(second[pair]), metric, level, forms)
-            who = names[first[pair]].with_columns(names["group"][second[pair]].alias("other_group"))
-            parts.append(who.hstack(found).with_columns(verdict(margins.get(metric.name)).alias("verdict")))
-    table = pl.concat(parts, how="diagonal_relaxed")
+    pairs, parts = [np.empty(0, dtype=np.intp)], [pl.DataFrame(schema=_FOUND)]
+    for metric, pair in forms.alike(dict(enumerate(metrics)), order):
+        pairs.append(pair)
+        parts.append(_compared(values.at(first[pair]), values.at(second[pair]), metric, level, forms))
+    of = np.concatenate(pairs)
+    names = usable.select(*PLACE, *_NAMES)
+    table = names[first[of]].with_columns(names["group"][second[of]].alias("other_group"))
+    table = table.hstack(pl.concat(parts, how="diagonal")).with_columns(verdict=verdicts(margins))
     family = table.select(pl.struct(PLACE).rank("dense")).to_series().cast(pl.Int64).to_numpy()
     adjusted = holm(table["p_value"].fill_null(np.nan).to_numpy(), family)
     return table.with_columns(pl.Series("p_holm", adjusted).fill_nan(None)).sort(PLACE, maintain_order=True)
 
 
-_FOUND = {name: dtype for name, dtype in PAIRS.items() if name not in ("attribute", "attribute_parts", "p_holm")}
+_NAMES = ("metric", "threshold", "threshold_rule", "group")
+# What the forms give of two groups.
+_NUMBERS = ("value", "other_value", "difference", "ci_low", "ci_high", "p_value", "ratio", "ratio_low", "ratio_high")
+_FOUND = {name: PAIRS[name] for name in (*_NUMBERS, "ci_method", "p_method", "note")}
 
 
 def _paired(rows: pl.DataFrame, references: Mapping[int, str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -102,21 +104,21 @@ def _compared(first: Values, second: Values, metric: Metric, level: float, forms
         columns["ratio"] = np.divide(value, other, out=np.full(len(first), np.nan), where=something)
         for end, limit in (("low", found.ratio.low), ("high", found.ratio.high)):
             columns[f"ratio_{end}"] = np.where(something, limit, np.nan)
-    numbers = pl.DataFrame(columns).with_columns(pl.all().fill_nan(None))
-    texts = {"ci_method": found.method, "p_method": found.p_method, "note": found.note}
-    named = numbers.with_columns(pl.Series(name, text, dtype=pl.String) for name, text in texts.items())
-    # No name of a method where it gave nothing.
-    return named.with_columns(
-        ci_method=pl.when(pl.col("ci_low").is_not_null()).then("ci_method"),
-        p_method=pl.when(pl.col("p_value").is_not_null()).then("p_method"),
-        note=pl.col("note").replace("", None),
+    return pl.DataFrame(columns, nan_to_null=True).with_columns(
+        # No name of a method where it gave nothing.
+        ci_method=told(found.method, ~np.isnan(found.difference.low)),
+        p_method=told(found.p_method, ~np.isnan(found.p)),
+        note=told(found.note),
     )
 
 
-def verdict(margin: float | None) -> pl.Expr:
-    """What the interval `ci_low` to `ci_high` says of a difference larger than the margin."""
-    if margin is None:
-        return pl.lit(None, pl.String)
+def verdicts(margins: Mapping[str, float]) -> pl.Expr:
+    """What the interval `ci_low` to `ci_high` says of a difference larger than the margin of its metric."""
+    of_each = [pl.when(pl.col("metric") == name).then(_verdict(margin)) for name, margin in margins.items()]
+    return pl.coalesce(*of_each, pl.lit(None, pl.String))
+
+
+def _verdict(margin: float) -> pl.Expr:
     low, high = pl.col("ci_low"), pl.col("ci_high")
     return (
         pl.when(low.is_null())

@@ -109,5 +109,8 @@ def note_shared_patients(
         return
     what = "intervals" if resampled else "intervals and tests"
     but = f" (not of {listing(unknown)})" if unknown else ""
-    wrong = ", those of more do not (too wide where rows of a patient are alike, else too narrow)" if several else ""
-    notes.say(f"{listing(named)}: patients are in several groups; {what} of two groups take account of it{but}{wrong}")
+    wrong = "; between three and more groups they do not, and may be too narrow or too wide" if several else ""
+    notes.say(
+        f"{listing(named)}: some patients have rows in several groups; {what} of the difference between two groups "
+        f"allow for that{but}{wrong}"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 import unicodedata
 from collections.abc import Sequence
@@ -9,6 +10,8 @@ from dataclasses import dataclass
 from html import escape
 
 WIDTH = 100
+# What joins signs into one, as in Persian words and in emoji; between other letters it would hide.
+_JOINS = re.compile(r"(?<=[\u0600-\u1fff\u2190-\U0010ffff])[\u200c\u200d](?=[\u0600-\u1fff\u2190-\U0010ffff])")
 MAX_CELL = 32
 # Names are cut further, down to this, where that makes a table fit.
 MIN_CELL = 16
@@ -66,12 +69,17 @@ def visible(text: str) -> str:
     Examples:
         >>> print(visible("a\tb"))
         a\tb
+        >>> visible("a\u200db"), visible("\u2640\u200d\u2642") == "\u2640\u200d\u2642"
+        ('a\\u200db', True)
         >>> visible("")
         '""'
     """
     if not text:
         return '""'
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    joins = {found.start() for found in _JOINS.finditer(text)}
+    return "".join(
+        c if c.isprintable() or k in joins else c.encode("unicode_escape").decode("ascii") for k, c in enumerate(text)
+    )
 
 
 def to_text(digest: Digest, width: int = WIDTH) -> str:

@@ -212,7 +212,7 @@ def _find_context(
 def _note_found(columns: Columns, given: Mapping[str, Any], notes: Notes) -> None:
     """Says which columns were found by their usual names."""
     roles = {"y_true": columns.y_true, "y_score": columns.y_score, "y_pred": columns.y_pred, "y_logit": columns.y_logit}
-    found = [f"{role} = {', '.join(as_names(c))}" for role, c in roles.items() if c and given[role] is None]
+    found = [f"{role} = {listing(as_names(c), limit=10)}" for role, c in roles.items() if c and given[role] is None]
     if found:
         notes.say(f"found by name: {'; '.join(found)}")
 

@@ -262,7 +262,11 @@ def report_of_values(samples: Samples, columns: Columns, options: Options, notes
     drawn = None if options.bootstrap is None else resample
     curves = partial(curves_of, samples, "dice") if "dice" in columns.values else None
     backend = Backend(measure, resample=drawn, rows=RowsInMemory(samples), curves=curves, covariances=together)
-    return make_report("segmentation", samples, columns, options, notes, backend)
+    report = make_report("segmentation", samples, columns, options, notes, backend)
+    if options.suppress_below is not None:
+        return report  # where the number of samples may be told is decided by what is hidden
+    measured = samples.frame.select(pl.any_horizontal(pl.col(*columns.values).is_not_null()).sum()).item()
+    return replace(report, metadata=report.metadata | {"n_samples": measured})
 
 
 def long_values(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from page_facts import Facts
+from page_first import first_page, short_title
 from page_parsed import (
     METRICS,
     Piece,
@@ -49,9 +50,14 @@ class Checked(Facts):
     def view(self, caption: str, heads: Sequence[str]) -> View:
         """The by-key that a caption or a heading ends in; the first where none is named."""
         for title, view in self.views.items():
-            if title and (caption.endswith((f", {title}", f": {title}")) or title in heads):
+            ends = f", {title}", f": {title}", f", {short_title(self.keys, view)}"
+            if title and (caption.endswith(ends) or title in heads):
                 return view
         return next(iter(self.views.values()))
+
+    def differences(self, piece: Piece) -> None:
+        """The table of the first page."""
+        first_page(self.report, PLAN, self.views.values()).table(piece)
 
     def by_keys(self, cells: Sequence[str]) -> View:
         """The by-key whose values are in the first cells."""
@@ -158,8 +164,7 @@ class Checked(Facts):
         asked = {" & ".join(names)} if " & " in of else set(names)
         self.every_group(piece, [row for row in view.at_summary("groups") if row["attribute"] in asked])
         for cells in piece.rows[1:]:
-            found = dict(zip(header, cells, strict=True))
-            attribute = found.get("Attribute", next(iter(asked)))
+            attribute = (found := dict(zip(header, cells, strict=True))).get("Attribute", next(iter(asked)))
             for metric in [title for title in header if title in METRICS]:
                 row = view.one("groups", attribute=attribute, group=found["Group"], metric=METRICS[metric])
                 check_value(found[metric], row, f"{piece.text}: {cells[0]}, {metric}")
@@ -174,8 +179,7 @@ class Checked(Facts):
         assert len(groups) == len(piece.rows) - 1, piece.text
 
     def score_bins(self, piece: Piece) -> None:
-        view, found = self.view(piece.text, piece.heads), re.search(r" by (.*)$", piece.text)
-        attribute = found[1] if found else ""
+        view, (_, _, attribute) = self.view(piece.text, piece.heads), piece.text.partition(" by ")
         curves = [row for row in view.curves if row["attribute"] == attribute]  # type: ignore[attr-defined]
         told = 0
         for cells in piece.rows[1:]:
@@ -220,7 +224,9 @@ class Checked(Facts):
         keys = len(self.keys)
         for cells in piece.rows[1:]:
             attribute, own = (found[2], keys) if found[2] else (cells[keys], keys + 1)
-            row = self.by_keys(cells).one("gaps", attribute=attribute, metric=METRICS[found[1]], statistic="difference")
+            view, metric = self.by_keys(cells), METRICS[found[1]]
+            row = view.one("gaps", attribute=attribute, metric=metric, statistic="difference")
+            row = view.difference(attribute, metric) if found[2] else row
             self.check_gap(cells[own:], row, piece.text)
 
     def pairs(self, piece: Piece) -> None:
@@ -271,7 +277,7 @@ class Checked(Facts):
                 row = view.one("groups", **where, attribute=found[3], group=name)
             check(n, [row["n"]], piece.text)
             check_value(text, row, piece.text)
-            gap = view.one("gaps", **where, attribute=found[3], statistic="difference")
+            gap = view.difference(found[3], METRICS[found[1]])
             assert (served == "worst") == (name == gap["worst_group"]), piece.text
 
     def models(self, piece: Piece) -> None:
@@ -280,9 +286,7 @@ class Checked(Facts):
             view = self.by_keys(cells)
             check_value(cells[keys], view.one("overall", metric=METRICS[metric]), piece.text)
             for title, text in zip(piece.rows[0][keys + 1 :], cells[keys + 1 :], strict=True):
-                row = view.one(
-                    "gaps", attribute=title.removeprefix("Gap by "), metric=METRICS[metric], statistic="difference"
-                )
+                row = view.difference(title.removeprefix("Gap by "), METRICS[metric])
                 if row["value"] is None:
                     assert text == f"not defined: {row['note']}"
                 else:
@@ -347,8 +351,7 @@ class Checked(Facts):
             percent = in_percent(metric)
             check(asked, [(value, percent) for value in criterion.values()], piece.text)
             rows = list(self._values(metric))
-            known = [(name, row) for name, row in rows if row.get("ci_low") is not None]
-            if not known:
+            if not (known := [(name, row) for name, row in rows if row.get("ci_low") is not None]):
                 assert judged == "no interval of this metric"
                 continue
             low, high = criterion.get("at_least", -1.0), criterion.get("at_most", 9.0)
@@ -379,6 +382,7 @@ KINDS: Mapping[str, Callable[[Checked, Piece], None]] = {
     "The numbers: .* of every .*": Checked.beside,
     "The numbers: (scores|values).*": Checked.score_bins,
     "Gaps between the groups of .*": Checked.gaps,
+    "The largest difference between groups.*": Checked.differences,
     ".*: the largest gaps between .*": Checked.largest_gaps,
     "Groups of .*, two by two": Checked.pairs,
     ".* cells? furthest from all rows.*": Checked.cells,

@@ -260,6 +260,38 @@ class View:
         assert len(found) == 1, (frame, where, len(found))
         return found[0]
 
+    def difference(self, attribute: str, metric: str) -> dict[str, Any]:
+        """The difference that is told: the gap, or where an end has counts only the largest pair of the others."""
+        gap = self.one("gaps", attribute=attribute, metric=metric, statistic="difference")
+        here = {"attribute": attribute, "metric": metric}
+        groups = [row for row in self.at_summary("groups") if here.items() <= row.items()]
+        small = {row["group"] for row in groups if row.get("mark") == "counts only"}
+        if not small & {gap["worst_group"], gap["best_group"]}:
+            return gap
+        nothing = {name: None for name in gap if name not in (*here, "threshold", "threshold_rule", "statistic")}
+        pairs = [
+            row
+            for row in (self.at_summary("pairs") if hasattr(self, "pairs") else [])
+            if here.items() <= row.items()
+            and row["difference"] is not None
+            and not small & {row["group"], row["other_group"]}
+        ]
+        if not pairs:
+            few, end = "fewer than two groups have more than counts", "a group at one end has counts only"
+            return {**gap, **nothing, "note": few if hasattr(self, "pairs") else end}
+        pair = max(pairs, key=lambda row: abs(row["difference"]))
+        limits = (pair["ci_low"], pair["ci_high"])
+        ends = [pair["other_group"], pair["group"]]
+        if pair["difference"] < 0:
+            limits, ends = (-limits[1], -limits[0]), ends[::-1]
+        several = len({row[end] for row in pairs for end in ("group", "other_group")})
+        low = 0.0 if several > 2 and pair["p_holm"] >= 0.05 else max(limits[0], 0.0)
+        if REGISTRY[metric].direction == "lower":
+            ends = ends[::-1]
+        found = {"value": abs(pair["difference"]), "ci_low": low, "ci_high": limits[1], "p_value": pair["p_holm"]}
+        told = {"worst_group": ends[0], "best_group": ends[1], "n_groups": several, "verdict": pair["verdict"]}
+        return {**gap, **nothing, **found, **told, "note": pair["note"]}
+
 
 def views_of(report: fmfair.Report) -> dict[str, View]:
     """The by-keys of a report by their titles; one without a title where there are none."""

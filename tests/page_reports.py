@@ -31,6 +31,34 @@ def xrays() -> fmfair.Report:
     )
 
 
+@cache
+def pneumothorax() -> fmfair.Report:
+    """Decisions on one finding."""
+    return fmfair.evaluate(
+        DATA / "nih_expert_labels.csv",
+        y_true="expert_pneumothorax",
+        y_pred="nlp_pneumothorax",
+        attributes=["sex", "view"],
+        metrics=["tpr", "tnr"],
+        cluster="patient",
+    )
+
+
+@cache
+def two_labels() -> fmfair.Report:
+    """Decisions on two findings, of which one differs by view."""
+    return fmfair.evaluate(
+        DATA / "nih_expert_labels.csv",
+        labels={
+            name: (f"expert_{column}", f"nlp_{column}")
+            for name, column in {"pneumothorax": "pneumothorax", "nodule": "nodule_or_mass"}.items()
+        },
+        attributes=["sex", "view"],
+        metrics=["tpr", "tnr"],
+        cluster="patient",
+    )
+
+
 def scores(seed: int, rows: int, names: dict[str, list[str]]) -> pl.DataFrame:
     """Labels and scores that tell them apart in part, with groups of unlike sizes."""
     rng = random.Random(seed)

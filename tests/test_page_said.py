@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from page_checked import PLAN
+from page_first import first_page, results_numbers
 from page_parsed import (
     METRICS,
     Document,
@@ -28,11 +29,12 @@ from test_page_numbers import REPORTS, page_of, tables_alone  # noqa: F401  # a 
 
 import fmfair
 from fmfair.marks import MARKS
+from fmfair.numerals import as_sentence
 from fmfair.page.material import material_of
 from fmfair.page.plan import plan_of
 from fmfair.page.screening import screen
 from fmfair.page.sections.limits import n_comparisons
-from fmfair.page.telling import GLOSSES, told_metrics
+from fmfair.page.telling import GLOSSES, result_name, told_metrics
 
 Expected = list[tuple[float, bool] | int]
 SPOKEN = sorted(METRICS, key=len, reverse=True)
@@ -48,10 +50,15 @@ class Said:
         rows = report.groups.unique(["attribute", "group"]).to_dicts()
         self.single = {row["attribute"] for row in rows if len(row["attribute_parts"]) == 1}
         self.names = [*self.views, *map(named, rows), *(row["group"] for row in rows if not row["group"].isdigit())]
+        self.first = first_page(report, PLAN, self.views.values())
 
     def piece(self, piece: Piece) -> None:
         """Every sentence with a number is of a kind that is known, and its numbers are those of the frames."""
         text = self._plain(piece.text)
+        if piece.section == "summary" and piece.tag == "li" and piece.heads[0] == "":
+            self.first.line(piece)
+            if not re.search(r"Of [\d,]+ such ", piece.text):
+                return
         if not numbers_in(text) or self._is_stored(piece.text):
             return
         for pattern, method in KINDS.items():
@@ -76,7 +83,13 @@ class Said:
 
     def _view(self, piece: Piece) -> View:
         """The by-key that a sentence or the heading above it names."""
+        short = [result_name(view) for view in self.of.views]
         named_ = [v for title, v in self.views.items() if title and (title in piece.text or title in piece.heads)]
+        named_ += [
+            view
+            for name, view in zip(short, self.views.values(), strict=True)
+            if name and piece.heads[0].startswith(f"{as_sentence(name)}: ")
+        ]
         return named_[0] if named_ else next(iter(self.views.values()))
 
     def _attribute(self, piece: Piece) -> str:
@@ -128,99 +141,17 @@ class Said:
 
     def gap(self, piece: Piece, text: str) -> None:
         view = self._view(piece)
-        row = view.one(
-            "gaps", attribute=self._attribute(piece), metric=self._metric(piece.text), statistic="difference"
-        )
+        row = view.difference(self._attribute(piece), self._metric(piece.text))
         for told in re.findall(r"p ([<>=] [\d.]+?)(?=[;)])", text):
             check_p(told.removeprefix("= "), row["p_value"], piece.text)
         check(re.sub(r"p [<>=] [\d.]+(?=[;)])", "", text), self.gap_numbers(view, row), piece.text)
-
-    def together(self, piece: Piece, text: str) -> None:
-        """Sentences on several results: those with a difference, and those without."""
-        del text
-        metric, percent = self._metric(piece.text), in_percent(self._metric(piece.text))
-        for sentence in re.split(r"(?<=\.) (?=[A-Z])", piece.text):
-            rows = self._rows_of(sentence, self._attribute(piece), metric)
-            every = [
-                v.one("gaps", attribute=self._attribute(piece), metric=metric, statistic="difference")
-                for v in self.views.values()
-            ]
-            plain, expected = self._plain(sentence), []
-            if sentence.startswith("A difference"):
-                shown: Expected = [n for row in rows for n in ((row["value"], percent), *limits(row))]
-                more = re.search(r"and (\d+) more\.$", plain)
-                expected = [*shown, *([int(more[1])] if more else [])]
-            elif " results; differences up to " in sentence:
-                highs = [row["ci_high"] for row in every if row["ci_low"] is not None and row["ci_low"] <= 0]
-                expected = [len(highs), (min(highs), percent), (max(highs), percent)]
-            elif sentence.startswith("In "):
-                unclear = [row for row in every if row["ci_low"] is not None and row["ci_low"] > 0]
-                expected = [numbers_and_upper(plain, len(unclear)), len(every)]
-            elif "was not compared in" in sentence:
-                expected = [sum(row["value"] is None for row in every), len(every)]
-            else:
-                expected = [(row["ci_high"], percent) for row in rows]
-            check(plain, expected, sentence)
-
-    def _rows_of(self, sentence: str, attribute: str, metric: str) -> list[Row]:
-        """The gaps of the by-keys that a sentence names, in its order."""
-        places = sorted((sentence.find(title), title) for title in self.views if title in sentence)
-        return [
-            self.views[title].one("gaps", attribute=attribute, metric=metric, statistic="difference")
-            for _, title in places
-        ]
-
-    def lead_shown(self, piece: Piece, text: str) -> None:
-        view = self._view(piece)
-        metric = self._metric(piece.text)
-        rows = [
-            row
-            for attribute in self.single
-            if (row := view.one("gaps", attribute=attribute, metric=metric, statistic="difference"))["value"]
-            is not None
-            and {row["worst_group"], row["best_group"]} <= set(re.findall(r"[\w<>=-]+", piece.text))
-        ]
-        (row,) = [r for r in rows if (self.position(view), r["attribute"], metric) in self.found.passed]
-        values, _ = self._ends(view, row)
-        groups = [row["n_groups"]] if row["n_groups"] > 2 else []
-        check(text, [*values, *groups, (row["value"], in_percent(metric)), *limits(row)], piece.text)
-
-    def position(self, view: View) -> int:
-        return list(self.views.values()).index(view)
-
-    def lead_open(self, piece: Piece, text: str) -> None:
-        metric = told_metrics(self.of)[0]
-        expected: Expected = []
-        margin = self.report.metadata["margins"].get(metric, 0.0)
-        for attribute in self.of.attributes:
-            rows = [
-                view.one("gaps", attribute=attribute, metric=metric, statistic="difference")
-                for at, view in enumerate(self.views.values())
-                if (at, attribute, metric) not in self.found.passed
-            ]
-            highs = sorted(row["ci_high"] for row in rows if row["value"] is not None and row["ci_high"] is not None)
-            if not highs or highs[-1] < margin:
-                continue
-            part = re.search(rf"of up to ((?:(?! between).)*) between groups of {attribute}", text)
-            assert part is not None
-            ends = [(highs[-1], in_percent(metric))]
-            if len(numbers_in(part[1])) == 2:
-                ends = [(highs[0], in_percent(metric)), *ends]
-            else:
-                (only,) = numbers_in(part[1])
-                assert only.stands_for(highs[0], percent=in_percent(metric)), f"{only.text} is not {highs[0]}"
-            expected += [*ends, *([len(highs)] if len(self.views) > 1 and len(highs) > 1 else [])]
-        check(text, expected, piece.text)
-
-    def lead_more(self, piece: Piece, text: str) -> None:
-        check(text, [len(self.found.passed) - 3], piece.text)
 
     def size(self, piece: Piece, text: str) -> None:
         counts = [view.at_summary("overall")[0]["n"] for view in self.views.values()]
         expected: Expected = [min(counts)] if min(counts) != max(counts) else []
         expected += [max(counts)]
         if len(self.views) > 1:
-            expected += [len(self.views)]
+            expected += results_numbers(self.of)
         elif (n_pos := next(iter(self.views.values())).at_summary("overall")[0]["n_pos"]) is not None:
             expected += [n_pos]
         check(text, expected, piece.text)
@@ -230,25 +161,10 @@ class Said:
         facts = self.report.metadata
         assert piece.text == f"{facts['evaluated'][:10]}, with fmfair {facts['versions']['fmfair']}"
 
-    def overall(self, piece: Piece, text: str) -> None:
-        metric = self._metric(piece.text)
-        row = self._view(piece).one("overall", metric=metric)
-        value: Expected = [(row["value"], in_percent(metric)), *limits(row)]
-        if "leave open" in text:
-            value += limits(row, "bound_low", "bound_high")
-        check(text, [*value, carrier(row)], piece.text)
-
-    def overall_by_keys(self, piece: Piece, text: str) -> None:
-        metric = self._metric(piece.text)
-        values = [view.one("overall", metric=metric)["value"] for view in self.views.values()]
-        known = [value for value in values if value is not None]
-        lacking = [len(known)] if len(known) < len(values) else []
-        ends = [(value, in_percent(metric)) for value in (min(known), max(known))]
-        check(text, [*ends, *lacking, len(values)], piece.text)
-
     def thousand(self, piece: Piece, text: str) -> None:
         """Found, missed and wrongly flagged, from the rates and the share of positives among all rows."""
         view = self._view(piece)
+        text = text.partition("Of ")[2]
         head, _, _ = piece.text.partition(": Of ")
         group = head if head in self.names else None
         rates = []
@@ -266,8 +182,11 @@ class Said:
         check(text, [size, cases, found_, *within, cases - found_, flagged, *wrongly], piece.text)
 
     def screened(self, piece: Piece, text: str) -> None:
-        shares = [(0.1, False)] * (2 if "may be chance" in text else 1)
-        check(text, [self.found.compared, *shares], piece.text)
+        check(text, [self.found.compared, (0.1, False), 0, (0.1, False), 1995], piece.text)
+
+    def cases(self, piece: Piece, text: str) -> None:
+        row = self._view(piece).one("overall", metric="tpr")
+        check(text, [row["n"], row["n_pos"]], piece.text)
 
     def few(self, piece: Piece, text: str) -> None:
         least: dict[str, int] = {}
@@ -316,12 +235,12 @@ class Said:
     def listed(self, piece: Piece, text: str) -> None:
         """How many results have a gap, and of how many the largest are listed."""
         attribute, metric = self._attribute(piece), told_metrics(self.of)[0]
-        rows = [v.one("gaps", attribute=attribute, metric=metric, statistic="difference") for v in self.views.values()]
+        rows = [v.difference(attribute, metric) for v in self.views.values()]
         known = sum(row["value"] is not None for row in rows)
         check(text.partition(" are listed")[0], [known, len(rows), min(known, 20)], piece.text)
 
     def about(self, piece: Piece, text: str) -> None:
-        check(text, [len(self.views)], piece.text)
+        check(text, results_numbers(self.of), piece.text)
 
     def further(self, piece: Piece, text: str) -> None:
         check(text, [len(self.views) - 20], piece.text)
@@ -332,39 +251,27 @@ class Said:
         assert piece.text
 
 
-def numbers_and_upper(text: str, most: int) -> int:
-    """The first number of a text, which is a count of some of so many."""
-    first = int(numbers_in(text)[0].text)
-    assert 0 < first <= most
-    return first
-
-
 KINDS: Mapping[str, Callable[[Said, Piece, str], None]] = {
     r"^\d{4}-\d\d-\d\d, with fmfair": Said.day,
-    r"; (clustered by|each \w+ counted as independent)": Said.size,
-    r"^Over all \w+, .* went from ": Said.overall_by_keys,
-    r"^Over all \w+, ": Said.overall,
+    r"; (those of one \w+ taken together|each \w+ counted as independent)": Said.size,
     r"Of [\d,]+ such ": Said.thousand,
-    r"^Exploratory, .* screen at": Said.screened,
+    r"^The summary: Exploratory, ": Said.screened,
+    r"^The number of cases .* is the same|^The number of cases is the same": Said.cases,
     r"^Exploratory, ": Said.comparisons,
     r"^There are .* comparisons? over all": Said.comparisons,
-    r"^This sample cannot tell": Said.lead_open,
-    r"^\d+ more differences are shown below": Said.lead_more,
-    r" is (lower|higher) in .* than in .*, by ": Said.lead_shown,
     r"^Too small to judge": Said.few,
     r"groups? ha(s|ve) fewer than 100": Said.imprecise,
     r"was chosen on these labels": Said.tuned,
     r"cells? of intersections\.": Said.cells,
     r"results have a gap; the": Said.listed,
-    r"(was shown for|may by chance among|was not compared in|results; differences up to)": Said.together,
     r"(No difference in .* was shown|was (lower|higher) in|largest gap of|data cannot tell|differed most)": Said.gap,
     # the marks below values, and what is said of every report
     r"^Below a value: .*|^Counts only: |^† imprecise: 20 to 99|^‡ very imprecise: 10 to 19|^Intervals: ": Said.fixed,
     r"They were picked for|^Share: of all rows|^Values are marked by|^Every value has a 95% interval": Said.fixed,
     r"^A 95% interval is|a share of 0\.10 of whose finds|^What is not defined has no value": Said.fixed,
-    r"^Accuracy and F1 weigh|^fmfair report|^Made by fmfair \d|^The summary names": Said.fixed,
+    r"^Accuracy and F1 weigh|^fmfair report|^Made by fmfair \d": Said.fixed,
     r"^Carried by: |^The interval of a gap holds": Said.fixed,
-    r"^(Classification|Segmentation), .* results by": Said.about,
+    r"^(Classification|Segmentation), ": Said.about,
     r"further results? (is|are) in groups.parquet": Said.further,
 }
 
@@ -387,7 +294,7 @@ def test_every_number_of_every_sentence_is_that_of_the_frames(name: str, tmp_pat
     ("told", "changed", "reason"),
     [
         (r"of up to \d+ percentage", "of up to 3 percentage", "is not"),
-        ("<h3>Overall</h3>", "<p>The score is 7.</p>", "nothing accounts for"),
+        ("<h3>Main limits</h3>", "<p>The score is 7.</p>", "nothing accounts for"),
     ],
 )
 def test_a_number_that_is_not_that_of_the_frames_is_found(told: str, changed: str, reason: str, tmp_path: Path) -> None:

@@ -103,43 +103,6 @@ SITUATIONS = {
             "out."
         ),
     ),
-    "several results, shown": (
-        gap_wording.shown_in("tpr", [("label a", VIEW), ("label b", replace(VIEW, value=0.3, limits=(0.21, 0.38)))]),
-        (
-            "A difference in sensitivity was shown for label a (AP lower than PA by 22 percentage points, 95% interval "
-            "8 to 34) and label b (AP lower than PA by 30 percentage points, 95% interval 21 to 38)."
-        ),
-    ),
-    "several results, not shown": (
-        gap_wording.not_shown_in("tpr", [("label a", SEX), ("label b", replace(SEX, limits=(0.0, 0.041)))]),
-        (
-            "No difference in sensitivity was shown for label a and label b; differences up to 17 and 4.1 percentage "
-            "points (95% intervals) cannot be ruled out."
-        ),
-    ),
-    "many results, not shown": (
-        gap_wording.not_shown_in(
-            "tpr", [(f"model {k}", replace(SEX, limits=(0.0, 0.08 + k / 100))) for k in range(20)]
-        ),
-        (
-            "No difference in sensitivity was shown for 20 results; differences up to 8 percentage points in the most "
-            "and 27 percentage points in the least precise (95% intervals) cannot be ruled out."
-        ),
-    ),
-    "several results that do not stand out": (
-        gap_wording.shown_by_chance("tpr", [("label a", VIEW)], 14),
-        (
-            "A difference in sensitivity was shown for label a (AP lower than PA by 22 percentage points, 95% interval "
-            "8 to 34). Among so many comparisons this may be chance."
-        ),
-    ),
-    "many results that do not stand out": (
-        gap_wording.shown_by_chance("tpr", [(f"model {k}", VIEW) for k in range(13)], 280),
-        (
-            "In 13 of 280 results the interval of the gap in sensitivity leaves out 0, as it may by chance among so "
-            "many comparisons."
-        ),
-    ),
     "pre-specified": (wording.pre_specified(6), "Pre-specified, 6 comparisons, adjusted by Holm's method."),
     "no interval": (
         gap_wording.gap(replace(VIEW, limits=None)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +39,10 @@ class ResampledForms(Forms):
     def has(self, metric: Metric) -> bool:
         """Of all metrics but counts."""
         return metric.family != "count"
+
+    def kind(self, metric: Metric) -> Hashable:
+        """Each for itself: what its limits rest on is its own."""
+        return metric.name
 
     def limits(self, values: Values, metric: Metric, level: npt.ArrayLike) -> Limits:
         """From the replicates, at a level or one for each value.

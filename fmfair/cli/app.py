@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -60,9 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         0
     """
     output.prepare_streams()
-    command = typer.main.get_command(app)
     try:
-        status = command.main(args=None if argv is None else list(argv), prog_name="fmfair", standalone_mode=False)
+        status = _command().main(args=None if argv is None else list(argv), prog_name="fmfair", standalone_mode=False)
     except (FmfairError, OSError) as error:
         output.say_error(str(error))
         return 2
@@ -73,6 +73,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (typer.Abort, KeyboardInterrupt):
         return 130
     return int(status or 0)
+
+
+@cache
+def _command() -> Any:
+    """All commands as click has them, which takes longer to make than a small table to evaluate."""
+    return typer.main.get_command(app)
 
 
 def _worded(message: str, command: str) -> str:

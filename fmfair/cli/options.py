@@ -223,9 +223,10 @@ fmfair report results/ --plan plan.toml --output report.html
 """,
     (
         """The document is made from the stored results alone, so that the same results give the same document. The plan
-        is a TOML file with what fmfair cannot know: title, intended_use, unit, data, population, reference_standard,
-        thresholds, claim, pre_specified, limits, author, date, groups, groups_without_data, recorded_by and criteria;
-        fmfair plan > plan.toml writes an empty one. What is missing reads "not stated".""",
+        is a TOML file with what fmfair cannot know: title, intended_use, unit, model, data, population,
+        reference_standard, thresholds, claim, pre_specified, limits, author, date, groups, groups_without_data,
+        descriptions, recorded_by and criteria; fmfair plan > plan.toml writes an empty one. What is missing reads
+        "not stated".""",
         _STATUS,
     ),
 )

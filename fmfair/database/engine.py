@@ -21,9 +21,8 @@ from fmfair.said import note_one_sided, wanted_thresholds
 from fmfair.spread import NO_SPREAD, with_spread
 from fmfair.thresholds import FIXED, per_by_key
 
-# The files that measure, in order; those of the second line are run for a few groupings at a time.
+# The files that measure, in order; between the two lines come those that are run for a few groupings at a time.
 _ONCE = ("score_bins", "thresholds", "confusion", "calibration")
-_PER_GROUPING: Mapping[str, str] = MappingProxyType({"ranking": "ranked", "fit": "fitted"})
 _LAST = ("rates", "reasons", "measured")
 
 # What the table `measured` calls the columns of `measures.long_table`, and the types that these have.
@@ -50,6 +49,17 @@ _WANTED: Mapping[str, pl.DataType] = MappingProxyType(
 )
 
 
+_NOT_FITTED = pl.DataFrame(
+    schema={
+        "cell": pl.Int32,
+        **dict.fromkeys(("calibration_intercept", "calibration_slope"), pl.Float64),
+        "fit_note": pl.String,
+    }
+)
+# The rows, in all groupings together, that are sorted in less time than DuckDB takes to read a file.
+_FEW_ROWS = 200_000
+
+
 class DatabaseEngine:
     """Measures the samples in the view `samples` of a database."""
 
@@ -65,8 +75,11 @@ class DatabaseEngine:
         self._put_inputs(groupings, cells)
         for name in ("metrics", "blocks", *_ONCE):
             self.database.script(name)
-        for name, table in _PER_GROUPING.items():
-            self._collect(name, table, len(groupings))
+        self._collect("ranking", "ranked", len(groupings))
+        if any(m.family == "fitted" for m in self.options.metrics):
+            self._collect("fit", "fitted", len(groupings))
+        else:
+            self.database.put("fitted", _NOT_FITTED)
         for name in _LAST:
             self.database.script(name)
         whole = cells.filter(pl.col("grouping") == groupings.index(Grouping())).select("cell")
@@ -193,8 +206,9 @@ class DatabaseEngine:
         """Run a file for a few groupings at a time.
 
         Two are the two halves of `blocks.sql`, neither larger than the samples; one halves them, where memory is short.
+        Of few samples there are more: what takes its time then is that DuckDB reads the file.
         """
-        found, at_once = [], 1 if self.database.limited else 2
+        found, at_once = [], max(1 if self.database.limited else 2, _FEW_ROWS // max(self.samples.n, 1))
         for first in range(0, groupings, at_once):
             self.database.set({"groupings": list(range(first, min(first + at_once, groupings)))})
             self.database.script(name)

@@ -83,6 +83,8 @@ def measured(frame: pl.DataFrame, metric: str, where: Where = None, *, several: 
         return rows
     for name in THRESHOLD:
         if where is not None and name in where:
+            if isinstance(where[name], str) != (rows[name].dtype == pl.String):
+                raise FmfairError(f"where: {name} is {where[name]!r}, which is not of the type of {name} in the report")
             rows = rows.filter(pl.col(name) == where[name])
     if not rows.height:
         raise FmfairError(f"where: {metric} was not measured at this threshold")
@@ -92,7 +94,21 @@ def measured(frame: pl.DataFrame, metric: str, where: Where = None, *, several: 
     return rows.filter(*first)
 
 
-def attributes_of(groups: pl.DataFrame, attributes: Sequence[str] | None = None) -> list[str]:
+def attribute_of(groups: pl.DataFrame, attribute: str | None = None) -> str:
+    """The attribute to show: the one named, or the first single one.
+
+    Raises:
+        FmfairError: The attribute is not in the report, or there is none.
+    """
+    chosen = attributes_of(groups, attribute)
+    if len(chosen) != 1 and attribute is not None:
+        raise FmfairError(f"the figure shows one attribute, and there are {len(chosen)}: {listing(chosen)}")
+    if not chosen:
+        raise FmfairError("the report has no group to show")
+    return chosen[0]
+
+
+def attributes_of(groups: pl.DataFrame, attributes: str | Sequence[str] | None = None) -> list[str]:
     """The attributes to show: those named, or all single ones.
 
     Raises:
@@ -102,12 +118,13 @@ def attributes_of(groups: pl.DataFrame, attributes: Sequence[str] | None = None)
     if attributes is None:
         single = groups.filter(pl.col("attribute_parts").list.len() == 1)["attribute"]
         return single.unique(maintain_order=True).to_list()
-    problems = Problems()
-    for name in attributes:
+    problems, chosen = Problems(), [attributes] if isinstance(attributes, str) else list(attributes)
+    for name in chosen:
         if name not in known:
-            problems.add(f"no attribute {name!r} in the report{near(name, known)}; expected some of {listing(known)}")
+            hint = near(str(name), known)
+            problems.add(f"no attribute {name!r} in the report{hint}; expected some of {listing(known)}")
     problems.raise_if_any()
-    return list(attributes)
+    return chosen
 
 
 def valued(rows: pl.DataFrame, metric: str) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fmfair.figures.layers import text_lines
-from fmfair.figures.text import LINE, width_of, wrapped
+from fmfair.figures.text import LINE, name_lines, width_of
 
 _EDGE = 8
 _NAMES_SHARE = 0.3
@@ -59,7 +59,7 @@ def grid_of(
     room = width - names
     at_once = max(1, min(len(columns), int(room // least)))
     wide = min(room / at_once, most)
-    lines = [wrapped(name, names - _EDGE + 0.5) for name in rows]  # what rounding took from the longest name
+    lines = [name_lines(name, names - _EDGE + 0.5) for name in rows]  # what rounding took from the longest name
     places: dict[tuple[int, int], tuple[float, float]] = {}
     texts: list[dict[str, Any]] = []
     ends: list[tuple[float, list[float]]] = []
@@ -67,7 +67,7 @@ def grid_of(
     for first in range(0, len(columns), at_once):
         chunk = range(first, min(first + at_once, len(columns)))
         left = {column: names + (column - first) * wide for column in chunk}
-        heads = {column: wrapped(columns[column], wide - 6) for column in chunk}
+        heads = {column: name_lines(columns[column], wide - 6) for column in chunk}
         deepest = max(len(head) for head in heads.values())
         for column, head in heads.items():
             start = top + LINE * (deepest - len(head))

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from fmfair.export import Frames
-from fmfair.figures.data import SUPPRESSED, Where, attributes_of, context, measured, of_context, reading, valued
+from fmfair.figures.data import SUPPRESSED, Where, attribute_of, context, measured, of_context, reading, valued
 from fmfair.figures.grid import Grid, grid_of
 from fmfair.figures.layers import end, layer, pixels, points, text, text_layer, text_lines, whiskers
 from fmfair.figures.scale import Ends, cut_off, domain_of
@@ -34,7 +34,7 @@ def models(frames: Frames, metric: str, look: Look, *, attribute: str | None = N
     Raises:
         FmfairError: There is no such metric, attribute or by-key.
     """
-    attribute = attributes_of(frames["groups"], None if attribute is None else [attribute])[0]
+    attribute = attribute_of(frames["groups"], attribute)
     cells = model_rows(frames, metric, attribute=attribute, where=where)
     rows = list(dict.fromkeys(cell["label"] for cell in cells))
     columns = list(dict.fromkeys(cell["group"] for cell in cells))

@@ -10,7 +10,7 @@ import polars as pl
 
 from fmfair.errors import FmfairError
 from fmfair.export import Frames
-from fmfair.figures.data import Where, attributes_of, context, measured, reading
+from fmfair.figures.data import Where, attribute_of, context, measured, reading
 from fmfair.figures.layers import pixels, points, text_layer, text_lines, whiskers
 from fmfair.figures.scale import Along, cut_off, domain_of, value_axis
 from fmfair.figures.text import (
@@ -18,17 +18,17 @@ from fmfair.figures.text import (
     axis_lines,
     first_few,
     metric_of,
+    name_lines,
     name_of,
     short_name,
     width_of,
     with_interval,
-    wrapped,
 )
 from fmfair.figures.theme import BLUE, INK, Area, Layer, Look, Spec, Words, drawn
 from fmfair.numerals import amount, as_sentence
 
 _SHARE = 0.4
-_KINDS = (("overall", "square", INK, -6.0), ("worst", "circle", BLUE, 6.0))
+_KINDS = (("overall", "square", INK, -5.0), ("worst", "circle", BLUE, 5.0))
 
 
 def overall_against_worst(
@@ -49,7 +49,7 @@ def overall_against_worst(
     Raises:
         FmfairError: There is no such metric, attribute or by-key.
     """
-    attribute = attributes_of(frames["gaps"], None if attribute is None else [attribute])[0]
+    attribute = attribute_of(frames["gaps"], attribute)
     rows = worst_rows(frames, metric, attribute=attribute, where=where)
     if look.by_value:
         rows = sorted(rows, key=lambda row: (row["worst"] is None, row["worst"] or 0.0))
@@ -65,18 +65,23 @@ def _layout(
 ) -> tuple[Area, list[dict[str, Any]], list[dict[str, Any]]]:
     """The area, the rows with their heights, and their names: beside the plot, or on a phone above each row."""
     names = [(row["label"] or "all rows", f"worst: {_worst(row)}") for row in rows]
-    widest = max(width_of(text) for pair in names for text in pair) + 16
+    labels, worst = (max(map(width_of, side)) for side in zip(*names, strict=True))
+    beside = labels + 12 if labels + worst + 28 <= look.width * (1 if look.narrow else _SHARE) else 0.0
+    widest = beside + worst + 16 if beside else max(labels, worst) + 16
     left = 12 if look.narrow else ceil(min(widest, look.width * _SHARE))
     width = look.width - left - 16
     placed, texts, top = [], [], 4.0
     for row, pair in zip(rows, names, strict=True):
         start, high = (0.0 if look.narrow else 8.0 - left), 0.0
         for said, tone in zip(pair, ("plain", "muted"), strict=True):
-            parts = wrapped(said, width if look.narrow else left - 16)
+            parts = name_lines(said, width if look.narrow else left - 16)
+            if beside and tone == "muted":
+                texts += text_lines(parts, start + beside, top, tone=tone)
+                continue
             texts += text_lines(parts, start, top + high, tone=tone)
             high += LINE * len(parts)
         placed.append({**row, "y": top + high + 14 if look.narrow else top + max(high, 26) / 2})
-        top += high + 36 if look.narrow else max(high, 26) + 12
+        top += high + 32 if look.narrow else max(high, 26) + 4
     return Area(width, top, left, 16, 8, 34 + LINE * len(axis_lines(metric, width))), placed, texts
 
 

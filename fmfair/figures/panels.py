@@ -8,7 +8,7 @@ from typing import Any
 
 from fmfair.figures.binned import Binned
 from fmfair.figures.layers import Channel, Rows, end, layer, pixels, text, text_layer, text_lines
-from fmfair.figures.text import LINE, SIZE, width_of, wrapped
+from fmfair.figures.text import LINE, SIZE, name_lines, width_of, wrapped
 from fmfair.figures.theme import GRID, MUTED, Area, Layer, Look
 
 _LEFT, _GAP, _FOOT = 34, 14, 20
@@ -174,7 +174,7 @@ def _head(name: str, told: Sequence[str], width: float) -> list[str]:
     """The name and what is told of it, in one line where that fits."""
     line = ", ".join(told)
     parts = [line] if width_of(line) <= width else told
-    return [*wrapped(name, width), *(piece for part in parts for piece in wrapped(part, width))]
+    return [*name_lines(name, width), *(piece for part in parts for piece in wrapped(part, width))]
 
 
 def panels_of(

@@ -10,7 +10,7 @@ import polars as pl
 
 from fmfair.errors import FmfairError, listing, near
 from fmfair.export import Frames, texts
-from fmfair.figures.data import Where, attributes_of, by_keys, context, measured, reading, valued
+from fmfair.figures.data import Where, attribute_of, by_keys, context, measured, reading, valued
 from fmfair.figures.layers import Rows, as_is, end, layer, pixels, text, text_layer, text_lines
 from fmfair.figures.scale import Ends, cut_off, domain_of, ticks_of
 from fmfair.figures.text import ALL, LINE, axis_lines, first_few, name_of, short_name, width_of, wrapped
@@ -62,7 +62,7 @@ def slope(
         FmfairError: There is no such metric, attribute, by-key or value of it, it has but one, or another by-key has
             several and none is named.
     """
-    attribute = attributes_of(frames["groups"], None if attribute is None else [attribute])[0]
+    attribute = attribute_of(frames["groups"], attribute)
     conditions = _conditions(frames["overall"], across, order)
     rows = slope_rows(frames, metric, across=across, conditions=conditions, attribute=attribute, where=where)
     there = [row for row in rows if row["kind"] == "point"]

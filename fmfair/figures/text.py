@@ -68,6 +68,17 @@ def wrapped(text: str, width: float, size: float = SIZE) -> list[str]:
     return [*lines, line]
 
 
+def name_lines(text: str, width: float, most: int = 4) -> list[str]:
+    """A name in lines; of one with more lines than `most` the first ones and the last, where names differ.
+
+    Examples:
+        >>> name_lines("site " * 12 + "A", 60, most=3)
+        ['site site', 'site sit…', 'A']
+    """
+    lines = wrapped(text, width)
+    return lines if len(lines) <= most else [*lines[: most - 2], f"{lines[most - 2][:-1]}…", lines[-1]]
+
+
 def _broken(word: str, width: float, size: float) -> list[str]:
     """A word in pieces that fit."""
     if width_of(word, size) <= width:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from types import MappingProxyType
 
-from fmfair.errors import FmfairError, Problems, listing, near
+from fmfair.errors import FmfairError, Problems, listing
 from fmfair.metrics.calibration import CALIBRATION, FITTED, ece_metric
 from fmfair.metrics.metric import Metric
 from fmfair.metrics.ranking import RANKING, partial_auc_metric, tpr_at_fpr_metric
@@ -89,11 +90,22 @@ def _one(text: object, among: tuple[Metric, ...]) -> Metric:
 
 
 def _hint(name: str, among: tuple[Metric, ...]) -> str:
-    """What may have been meant; some metrics go by several names, such as recall or log_loss."""
-    words = rf"\b{re.escape(name.lower().replace('_', ' '))}\b"
-    same = [m.name for m in among if m.name == name.lower()]
-    same += [m.name for m in among if name and re.search(words, m.title.lower())]
-    return f"; did you mean {same[0]!r}?" if same else near(name, (m.name for m in among))
+    """What may have been meant; some metrics go by several names, such as recall or log_loss.
+
+    Examples:
+        >>> _hint("sensitivty", CLASSIFICATION), _hint("LogLoss", CLASSIFICATION), _hint("loss", CLASSIFICATION)
+        ("; did you mean 'tpr'?", "; did you mean 'bce'?", "; did you mean 'bce'?")
+    """
+    said = _plain(name)
+    spoken = {_plain(part): m.name for m in reversed(among) for part in (*re.split(r"[(),]", m.title), m.name)}
+    part = [m.name for m in among if said and re.search(rf"\b{re.escape(said)}\b", m.title.lower())]
+    close = [spoken.get(said), *part, *(spoken[c] for c in get_close_matches(said, spoken, n=1))]
+    return next((f"; did you mean {found!r}?" for found in close if said and found), "")
+
+
+def _plain(name: str) -> str:
+    """A name as it is spoken: `Log_Loss` is `log loss`, `F1_score` is `f1`."""
+    return name.lower().replace("_", " ").strip().removesuffix(" score")
 
 
 def _with_parameters(text: str, factory: Callable[..., Metric]) -> Metric:

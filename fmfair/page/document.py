@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,8 @@ from fmfair.page.sections import (
     results,
     summary,
 )
+from fmfair.page.telling import results_of
+from fmfair.render import visible
 from fmfair.version import installed_version
 
 if TYPE_CHECKING:
@@ -49,6 +52,8 @@ SECTIONS: Sequence[Callable[[Material], Section | None]] = (
     crosswalk.section,
 )
 TITLE = "Performance by patient group"
+# What HTML cannot hold, or what turns the reading direction of all that follows; line breaks and tabs stay.
+_UNPRINTED = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
 def html_of(frames: Frames, notes: Sequence[str], metadata: Mapping[str, Any], stated: Plan) -> str:
@@ -93,11 +98,21 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_printed,
     )
     numbers = count(1)
     environment.globals["next_id"] = lambda: f"t{next(numbers)}"
     environment.filters["drawing"] = _ours
     return environment
+
+
+def _printed(value: Any) -> Any:
+    """What a template writes; characters that no page can show are escapes, as in the names of groups elsewhere."""
+    from markupsafe import Markup
+
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return _UNPRINTED.sub(lambda found: visible(found[0]), value)
 
 
 def _source(environment: Environment, name: str) -> str:
@@ -121,7 +136,7 @@ def _hash_of(script: str) -> str:
 def _about(material: Material) -> str:
     """One line on what was evaluated."""
     named = ", ".join(f"{name} {value}" for name, value in material.views[0].key.items())
-    several = f"{len(material.views):,} results by {' and '.join(material.keys)}"
-    what = ", ".join([material.task.capitalize(), *([named if len(material.views) == 1 else several] if named else [])])
+    which = named if len(material.views) == 1 else results_of(material)
+    what = ", ".join([material.task.capitalize(), *([which] if named else [])])
     groups = f"; groups by {', '.join(material.attributes)}" if material.attributes else ""
     return f"{what}{groups}"

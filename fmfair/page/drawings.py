@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Pixels: of a figure that has the page to itself, of one of two beside each other, and on a phone.
 ALONE, BESIDE, PHONE = 760, 580, 356
+# A drawing for phones that is higher is too high for half a sheet of paper.
+TALL = 640
 # Scores in no more bins than these are decisions, of which curves say nothing.
 DECISIONS = 2
 # By-keys with these names are conditions in an order, over which a group has a line.
@@ -56,7 +58,8 @@ class Drawings:
         figures = [make(Look(pixels, self.material.level, reference)) for pixels in (width, PHONE)]
         wide, phone = (svg_of(figure, key=f"{key}-{place}") for figure, place in zip(figures, PLACES, strict=True))
         title = " ".join(figures[0]["title"]["text"])
-        return Figure(title=title, alt=figures[0]["description"], svg=wide, phone=phone, table=table)
+        tall = figures[1]["height"] > TALL
+        return Figure(title, figures[0]["description"], wide, phone, tall=tall, table=table)
 
     def over_scores(self, view: View, attribute: str | None = None) -> list[Figure]:
         """What the frame of binned scores shows, of all rows or of the groups of an attribute; nothing without it."""
@@ -117,4 +120,4 @@ class Drawings:
             return None
         of = ", ".join([*attributes, *([view.title] if view.title else [])])
         table = group_table(rows, [metric], f"The numbers: {title_of(metric)} by {of}", self.material.level)
-        return self.drawn(partial(forest, view.main, metric, attributes=attributes), table, width)
+        return self.drawn(partial(forest, view.judged(metric), metric, attributes=attributes), table, width)

@@ -6,7 +6,6 @@ possible, and never that there is none.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fmfair.numerals import (
@@ -16,7 +15,6 @@ from fmfair.numerals import (
     carriers,
     figures,
     in_percent,
-    joined,
     level_text,
     p_text,
     sign,
@@ -25,9 +23,6 @@ from fmfair.numerals import (
 )
 from fmfair.page.wording import subject
 from fmfair.render import visible
-
-# Of several results, those that a sentence names.
-MAX_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -123,7 +118,7 @@ def still_possible(of: Gap, high: float) -> str:
     """Which difference the interval leaves possible, or leaves out where that is within the margin."""
     most = f"{figures_of(of, high)[0]}{unit(of.metric)}"
     if of.excluded:
-        return f"A difference larger than {most} ({level_text(of.level)}) is excluded; the margin is {_margin(of)}."
+        return f"A difference larger than {most} ({level_text(of.level)}) is excluded; the margin is {margin_of(of)}."
     return f"Differences up to {most} ({level_text(of.level)}) cannot be ruled out."
 
 
@@ -138,7 +133,7 @@ def cannot_tell(of: Gap, signed: tuple[float, float]) -> str:
     who = f"against {group_of(of, of.best)}, {spoken(of.metric)} in {group_of(of, of.worst)}"
     behind = "; ".join(part for part in (level_text(of.level), _carried(of)) if part)
     may = f"may be from {lower} lower to {higher}{unit(of.metric)} higher ({behind})"
-    return f"The data cannot tell: {who} {may}; the margin is {_margin(of)}."
+    return f"The data cannot tell: {who} {may}; the margin is {margin_of(of)}."
 
 
 def several_groups(of: Gap, limits: tuple[float, float]) -> str:
@@ -165,59 +160,6 @@ def without_interval(of: Gap) -> str:
     who = f"{group_of(of, of.worst)} and {group_of(of, of.best)}"
     text = f"{spoken(of.metric)} differed most between {who}, by {amount_of(of)}{behind}"
     return f"{as_sentence(text)}; without an interval this cannot be told from chance."
-
-
-def shown_in(metric: str, where: Sequence[tuple[str, Gap]]) -> str:
-    """Several results in which a difference is shown.
-
-    Args:
-        metric: The metric.
-        where: The name of each result and its gap.
-    """
-    told = []
-    for name, of in where[:MAX_NAMED]:
-        low, high = figures_of(of, *(of.limits or (of.value, of.value)))
-        ends = f"{visible(of.worst[0])} {lower_or_higher(of)} than {visible(of.best[0])} by {amount_of(of)}"
-        told.append(f"{visible(name)} ({ends}, {level_text(of.level)} {low} to {high})")
-    more = [f"{len(where) - MAX_NAMED:,} more"] if len(where) > MAX_NAMED else []
-    return f"A difference in {spoken(metric)} was shown for {joined([*told, *more])}."
-
-
-def shown_by_chance(metric: str, where: Sequence[tuple[str, Gap]], of: int) -> str:
-    """Results whose intervals leave out 0, but that do not stand out among all that were looked at.
-
-    Args:
-        metric: The metric.
-        where: The name of each result and its gap.
-        of: How many results there are.
-    """
-    if len(where) <= MAX_NAMED:
-        return f"{shown_in(metric, where)} Among so many comparisons this may be chance."
-    text = f"In {len(where):,} of {of:,} results the interval of the gap in {spoken(metric)} leaves out 0"
-    return f"{text}, as it may by chance among so many comparisons."
-
-
-def not_shown_in(metric: str, where: Sequence[tuple[str, Gap]]) -> str:
-    """Several results in none of which a difference is shown, with what each leaves possible; of many the range.
-
-    Args:
-        metric: The metric.
-        where: The name of each result and its gap.
-    """
-    many = len(where) > MAX_NAMED
-    who = f"{len(where):,} results" if many else joined([visible(name) for name, _ in where])
-    text = f"No difference in {spoken(metric)} was shown for {who}"
-    gaps = [of for _, of in where]
-    highs = [of.limits[1] for of in gaps if of.limits is not None]
-    if len(highs) < len(gaps):
-        return f"{text}; without intervals none can be ruled out."
-    level = f"{level_text(gaps[0].level)}{'s' if len(where) > 1 else ''}"
-    if many:
-        low, high = (f"{most}{unit(metric)}" for most in figures(metric, [min(highs), max(highs)], max(highs)))
-        most = f"{low} in the most and {high} in the least precise"
-        return f"{text}; differences up to {most} ({level}) cannot be ruled out."
-    most = joined([figures_of(of, high)[0] for of, high in zip(gaps, highs, strict=True)])
-    return f"{text}; differences up to {most}{unit(metric)} ({level}) cannot be ruled out."
 
 
 def not_compared(metric: str, reason: str | None) -> str:
@@ -268,7 +210,8 @@ def _within(of: Gap, limits: tuple[float, float]) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def _margin(of: Gap) -> str:
+def margin_of(of: Gap) -> str:
+    """The difference that matters, as named."""
     scale = 100 if in_percent(of.metric) else 1
     return f"{scale * (of.margin or 0.0):.4g}{unit(of.metric)}"
 
@@ -278,7 +221,7 @@ def _beside_margin(of: Gap, limits: tuple[float, float]) -> str:
     if of.margin is None:
         return ""
     if limits[0] > of.margin:
-        return f" The whole interval lies beyond the margin of {_margin(of)}."
+        return f" The whole interval lies beyond the margin of {margin_of(of)}."
     if of.excluded:
-        return f" The whole interval lies within the margin of {_margin(of)}."
-    return f" Whether it exceeds the margin of {_margin(of)}, the data cannot tell."
+        return f" The whole interval lies within the margin of {margin_of(of)}."
+    return f" Whether it exceeds the margin of {margin_of(of)}, the data cannot tell."

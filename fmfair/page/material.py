@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from fmfair.export import Frames, by_keys, plain, strict_json, texts
+from fmfair.page.judged import judged, too_small
 from fmfair.shown import THRESHOLD, metric_of
 
 if TYPE_CHECKING:
@@ -51,12 +52,23 @@ class View:
         return "" if self.alone else ", ".join(f"{name} {value}" for name, value in self.key.items())
 
     def difference(self, attribute: str, metric: str) -> Mapping[str, Any] | None:
-        """The largest difference between the groups of an attribute, at the threshold of the summary."""
+        """The largest difference between groups of an attribute that can be judged, at the threshold of the summary."""
         if metric not in self._differences:
             gaps = self.main["gaps"].filter(pl.col("metric") == metric, pl.col("statistic") == "difference")
             first = gaps.unique("attribute", keep="first", maintain_order=True)
-            self._differences[metric] = {row["attribute"]: row for row in first.iter_rows(named=True)}
+            small = too_small(self.main["groups"], metric)
+            self._differences[metric] = {
+                row["attribute"]: judged(row, small.get(row["attribute"], ()), self.main)
+                for row in first.iter_rows(named=True)
+            }
         return self._differences[metric].get(attribute)
+
+    def judged(self, metric: str) -> Frames:
+        """The frames at the threshold of the summary, with the differences of a metric as `difference` tells them."""
+        self.difference("", metric)
+        gaps, told = self.main["gaps"], list(self._differences[metric].values())
+        others = gaps.filter((pl.col("metric") != metric) | (pl.col("statistic") != "difference"))
+        return {**self.main, "gaps": pl.concat([pl.DataFrame(told, schema=gaps.schema), others])}
 
     @cached_property
     def _differences(self) -> dict[str, dict[str, Mapping[str, Any]]]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import date, datetime
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 from fmfair.errors import FmfairError, Problems, listing, near
+from fmfair.metrics.metric import Metric
 from fmfair.metrics.registry import list_metrics, requested
 
 if sys.version_info >= (3, 11):
@@ -48,6 +49,7 @@ class Plan:
         title: Of the report.
         intended_use: What the model is for, in whose hands.
         unit: What one row is, in the singular: `image`, `examination`.
+        model: What is evaluated, as a sentence names it: `the text-mined label`.
         data: The data set, its version, and when it was collected.
         population: For whom it is meant, and whom the evaluated rows come from.
         reference_standard: How the truth was found, by whom.
@@ -57,6 +59,7 @@ class Plan:
         claim: Whether something is claimed for groups, and what.
         criteria: Acceptance criteria, by metric.
         pre_specified: The attributes and other analyses that were settled before the data were seen.
+        descriptions: What groups are, such as `"view AP"`, in words.
         recorded_by: By attribute, who recorded it: the patient, a clerk, a model.
         author: Who answers for the report.
         date: When the plan was made.
@@ -66,6 +69,7 @@ class Plan:
     title: str = ""
     intended_use: str = ""
     unit: str = ""
+    model: str = ""
     data: str = ""
     population: str = ""
     reference_standard: str = ""
@@ -75,6 +79,7 @@ class Plan:
     claim: str = ""
     criteria: Mapping[str, Criterion] = field(default_factory=dict)
     pre_specified: tuple[str, ...] = ()
+    descriptions: Mapping[str, str] = field(default_factory=dict)
     recorded_by: Mapping[str, str] = field(default_factory=dict)
     author: str = ""
     date: str = ""
@@ -102,6 +107,9 @@ def plan_of(source: Plan | Mapping[str, Any] | str | os.PathLike[str] | None) ->
     """
     if source is None or isinstance(source, Plan):
         return source or Plan()
+    if not isinstance(source, Mapping | str | os.PathLike):
+        kind = type(source).__name__  # type: ignore[unreachable]
+        raise FmfairError(f"plan is of the type {kind!r}; expected a mapping, or the path of a TOML file")
     given = source if isinstance(source, Mapping) else _read(Path(source).expanduser())
     problems, found = Problems(), {}
     known = [entry.name for entry in fields(Plan)]
@@ -121,12 +129,13 @@ def template() -> str:
 
 
 def _read(path: Path) -> Mapping[str, Any]:
+    if "\0" in str(path):
+        raise FmfairError(f"cannot read the plan {str(path)!r}: no path holds a zero byte")
     try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))  # editors may begin a file with a byte order mark
     except OSError as error:
         raise FmfairError(f"cannot read the plan {path}: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, a number too long, tables too deep
         raise FmfairError(f"cannot read the plan {path}: it is not TOML: {error}") from error
 
 
@@ -173,13 +182,12 @@ def _criteria(where: str, value: object) -> dict[str, Criterion]:
     problems, found = Problems(), {}
     for metric, entry in value.items():
         with problems.collecting():
-            requested([metric], list_metrics())
-            found[str(metric)] = _criterion(f"{where}: {metric}", entry)
+            found[str(metric)] = _criterion(f"{where}: {metric}", entry, _metric(where, metric))
     problems.raise_if_any()
     return found
 
 
-def _criterion(where: str, value: object) -> Criterion:
+def _criterion(where: str, value: object, of: Metric) -> Criterion:
     if isinstance(value, str):
         return Criterion(text=value.strip())
     if not isinstance(value, Mapping) or not value:
@@ -191,15 +199,38 @@ def _criterion(where: str, value: object) -> Criterion:
         elif key == "text":
             with problems.collecting():
                 _text(f"{where}: text", limit)
-        elif isinstance(limit, bool) or not isinstance(limit, int | float) or not math.isfinite(limit):
-            problems.add(f"{where}: {key} is {limit!r}; expected a number")
+        else:
+            with problems.collecting():
+                _check_limit(f"{where}: {key}", limit, of)
     problems.raise_if_any()
-    return Criterion(value.get("at_least"), value.get("at_most"), _text(where, value.get("text")))
+    least, most = (None if value.get(key) is None else float(value[key]) for key in ("at_least", "at_most"))
+    if least is not None and most is not None and least > most:
+        raise FmfairError(f"{where}: at_least is {least:g} and at_most {most:g}, which no value reaches")
+    return Criterion(least, most, _text(where, value.get("text")))
+
+
+def _metric(where: str, name: object) -> Metric:
+    try:
+        (found,) = requested([name], list_metrics())  # type: ignore[list-item]
+    except FmfairError as error:
+        raise FmfairError(f"{where}: {error}") from None
+    return found
+
+
+def _check_limit(where: str, limit: object, of: Metric) -> None:
+    """Raises where a limit is no number, or none that the metric can have, such as 80 for 80%."""
+    if isinstance(limit, bool) or not isinstance(limit, Real) or not abs(limit) <= sys.float_info.max:  # type: ignore[operator]
+        raise FmfairError(f"{where} is {limit!r}; expected a number")
+    number = float(limit)
+    if (of.low is not None and number < of.low) or (of.high is not None and number > of.high):
+        bounds = f"from {of.low:g}" if of.high is None else f"from {of.low:g} to {of.high:g}"
+        raise FmfairError(f"{where} is {limit!r}; expected a number {bounds}")
 
 
 _READERS: Mapping[str, Callable[[str, object], Any]] = {
     "groups": _reasons,
     "groups_without_data": _reasons,
+    "descriptions": _reasons,
     "recorded_by": _reasons,
     "claim": _claim,
     "date": _date,

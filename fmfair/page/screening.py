@@ -52,3 +52,14 @@ def screen(material: Material) -> Screen:
         small = benjamini_hochberg(p) <= Q
     passed = [key for (key, gap), is_small in zip(gaps.items(), small, strict=True) if gap and gap.shown and is_small]
     return Screen(gaps, frozenset(passed), int(np.count_nonzero(~np.isnan(p))), planned)
+
+
+def compared(material: Material) -> int:
+    """How many differences the first page looks at: those with a p value."""
+    rows = [
+        view.difference(attribute, metric)
+        for view in material.views
+        for attribute in material.attributes
+        for metric in told_metrics(material)
+    ]
+    return sum(row is not None and row.get("p_value") is not None for row in rows)

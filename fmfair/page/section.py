@@ -49,6 +49,7 @@ class Figure:
         title: A sentence that says what is seen.
         alt: What is drawn, for those who do not see it.
         svg: The drawing; made by fmfair, and so the one text that is not escaped.
+        tall: Whether it is so high for a phone that on paper the other is shown, over the whole page.
         phone: The same drawing for a narrow page; the other is shown there too where this is empty.
         table: The numbers, folded beneath it.
     """
@@ -57,6 +58,7 @@ class Figure:
     alt: str
     svg: str
     phone: str = ""
+    tall: bool = False
     table: Table | None = None
 
 

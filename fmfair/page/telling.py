@@ -7,11 +7,13 @@ from typing import Any
 
 import polars as pl
 
-from fmfair.numerals import COUNTS_ONLY, FINE
+from fmfair.errors import plural
+from fmfair.numerals import COUNTS_ONLY, FINE, joined
 from fmfair.page import gap_wording, wording
 from fmfair.page.carried import Carried, alike, carried
 from fmfair.page.gap_wording import Gap
 from fmfair.page.material import Material, View
+from fmfair.render import visible
 from fmfair.shown import bounded, number
 
 # One side of an error is never told alone.
@@ -35,6 +37,40 @@ SMALL = 20
 def rows_word(material: Material) -> str:
     """What the user calls a row, in the singular."""
     return material.plan.unit or "row"
+
+
+def evaluated(material: Material) -> str:
+    """What is evaluated, as a sentence names it."""
+    return visible(material.plan.model) if material.plan.model else "the model"
+
+
+def result_name(view: View) -> str:
+    """A by-key as a sentence names it; empty where there is no other.
+
+    Examples:
+        >>> result_name(View({"label": "nodule", "fold": "2"}, {}, {}))
+        'nodule, fold 2'
+    """
+    return "" if view.alone else visible(", ".join(named(key, value) for key, value in view.key.items()))
+
+
+def results_of(material: Material) -> str:
+    """How many results there are, and of what; labels are findings to those who read images."""
+    counts = [(len({view.key[key] for view in material.views}), key) for key in material.keys]
+    found = joined([plural(count, "finding" if key == "label" else visible(key)) for count, key in counts])
+    return found if len(counts) == 1 else f"{len(material.views):,} results of {found}"
+
+
+def names_of(attribute: str, group: str) -> tuple[str, ...]:
+    """What a plan may call a group."""
+    return (group, f"{attribute} {group}", f"{attribute}={group}", f"{attribute}: {group}")
+
+
+def known_of(material: Material, attribute: str, group: str) -> str:
+    """What the plan says of a group: what it is, and why it was named in advance."""
+    plan, names = material.plan, names_of(attribute, group)
+    found = [texts[name] for texts in (plan.descriptions, plan.groups) for name in names if texts.get(name)]
+    return "; ".join(visible(text) for text in dict.fromkeys(found))
 
 
 def told_metrics(material: Material) -> list[str]:
@@ -109,19 +145,22 @@ def overall_row(view: View, metric: str) -> dict[str, Any] | None:
     return next(found.head(1).iter_rows(named=True), None)
 
 
-def thousand(row: Mapping[str, Mapping[str, Any] | None], prevalence: float | None, rows: str) -> str | None:
+def thousand(
+    row: Mapping[str, Mapping[str, Any] | None], prevalence: float | None, rows: str, model: str = "the model"
+) -> str | None:
     """What sensitivity and specificity mean for 1,000 rows; None where one is unknown or hardly anything carries it.
 
     Args:
         row: The rows of `tpr` and `tnr`, by name.
         prevalence: The share of positives to state.
         rows: What a row is.
+        model: What is evaluated.
     """
     known = [one for name in ("tpr", "tnr") if (one := row.get(name)) is not None and one["value"] is not None]
     if not prevalence or len(known) < 2 or any((one["denominator"] or 0) < COUNTS_ONLY for one in known):
         return None
     first, second = ((one["value"], one.get("ci_low"), one.get("ci_high")) for one in known)
-    return wording.of_a_thousand(prevalence, first, second, rows)
+    return wording.of_a_thousand(prevalence, first, second, rows, model)
 
 
 def prevalence_of(view: View) -> float | None:

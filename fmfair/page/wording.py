@@ -6,14 +6,13 @@ differences between groups are in `fmfair.page.gap_wording`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from fmfair.errors import plural
 from fmfair.numerals import (
     COUNTS_ONLY,
     FRACTIONS,
-    as_sentence,
     carried_by,
     figures,
     level_text,
@@ -137,34 +136,6 @@ def over_all(metric: str, row: Mapping[str, Any], level: float | None, rows: str
     return f"Over all {rows}s, {name} was {text}."
 
 
-def over_by_keys(metric: str, values: Sequence[tuple[str, float | None]], rows: str = "row") -> str:
-    """From which to which value a metric goes over several results, each named.
-
-    Examples:
-        >>> over_by_keys("auc", [("model A", 0.81), ("model B", 0.78), ("model C", None)])
-        'Over all rows, AUC went from 0.780 (model B) to 0.810 (model A) in 2 of 3 results.'
-    """
-    known = [(number, name) for name, number in values if number is not None]
-    name = subject(metric)
-    if not known:
-        return f"Over all {rows}s, {name} is not defined in any of {len(values):,} results."
-    ends = (min(known), max(known))
-    texts = figures(metric, [number for number, _ in ends])
-    low, high = (f"{t}{sign(metric)} ({visible(who)})" for t, (_, who) in zip(texts, ends, strict=True))
-    of = f"{len(known):,} of {len(values):,} results" if len(known) < len(values) else f"{len(values):,} results"
-    return f"Over all {rows}s, {name} went from {low} to {high} in {of}."
-
-
-def not_compared_in(metric: str, count: int, of: int) -> str:
-    """How many of several results have no gap.
-
-    Examples:
-        >>> not_compared_in("auc", 2, 14)
-        'AUC was not compared in 2 of 14 results.'
-    """
-    return f"{as_sentence(subject(metric))} was not compared in {count:,} of {of:,} results."
-
-
 def tuned(threshold: float | None, rule: str) -> str:
     """A threshold that was chosen on the labels that it is judged by.
 
@@ -233,6 +204,7 @@ def of_a_thousand(
     sensitivity: tuple[float, float | None, float | None],
     specificity: tuple[float, float | None, float | None],
     rows: str = "patient",
+    model: str = "the model",
 ) -> str:
     """What the rates mean for 1,000 of a group at a stated prevalence; for 10,000 where cases are rare.
 
@@ -241,6 +213,7 @@ def of_a_thousand(
         sensitivity: Its value and interval.
         specificity: Its value and interval.
         rows: What is counted.
+        model: What is evaluated.
 
     Examples:
         >>> of_a_thousand(0.1, (0.8, 0.71, 0.87), (0.9, 0.88, 0.92))
@@ -254,7 +227,7 @@ def of_a_thousand(
     low, high = (None if limit is None else 1 - limit for limit in (specificity[2], specificity[1]))
     flags = f"{flagged:,}{_counts_within(size - cases, low, high)}"
     who = f"Of {size:,} such {rows}s with {plural(cases, 'case')}"
-    return f"{who}, the model finds {finds}, misses {cases - found:,} and wrongly flags {flags}."
+    return f"{who}, {model} finds {finds}, misses {cases - found:,} and wrongly flags {flags}."
 
 
 def _counts_within(of: int, low: float | None, high: float | None) -> str:

@@ -19,8 +19,8 @@ from fmfair.statistics.quantiles import normal_cdf
 Limits: TypeAlias = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]
 
 _FARTHEST = 7.5  # normal quantile: levels nearer to 1 have too few digits left
-_CLOSE = 1e-10  # in normal quantiles
-_MET = 1e-12  # of the difference
+_CLOSE = 1e-13  # in normal quantiles
+_MET = 1e-13  # of the difference
 _EPSILON = 3e-16  # of a level
 _MOST_STEPS = 200
 
@@ -194,29 +194,42 @@ def _paired(limits: Limits, second: FloatArray) -> tuple[ArrayLike, ArrayLike, A
 def _crossing(function: Callable[[FloatArray], FloatArray], at_0: FloatArray) -> FloatArray:
     """Where a falling function is 0 between 0 and the farthest point, which stands for all beyond; NaN if it is NaN.
 
-    The Illinois form of false position, and every third step a bisection, so that kinks cannot hold it up.
+    Chandrupatla's method (1997): inverse quadratic interpolation where three points show that it will do, else a
+    bisection, so that kinks cannot hold it up.
     """
-    low, high = np.zeros_like(at_0), np.full_like(at_0, _FARTHEST)
-    above, below = at_0, np.asarray(function(high))
-    beyond = below > 0
-    searched = (above > 0) & (below <= 0)
-    undefined = np.isnan(below) | np.isnan(above)
-    last_left = np.zeros(at_0.shape, dtype=bool)
-    for step in range(_MOST_STEPS):
-        digits = _EPSILON * np.exp(high * high / 2)  # what the last digit of the level is worth here
-        if not np.any(searched & (high - low > _CLOSE + digits)):
+    other, above = np.zeros_like(at_0), at_0
+    point = np.full_like(at_0, _FARTHEST)
+    value = np.asarray(function(point))
+    beyond, undefined = value > 0, np.isnan(value) | np.isnan(above)
+    ended = beyond | undefined | ~(above > 0)
+    with np.errstate(all="ignore"):
+        share = np.where(ended, 0.0, value / (value - above))
+    for _ in range(_MOST_STEPS):
+        if ended.all():
             break
-        with np.errstate(all="ignore"):
-            straight = low + (high - low) * (above / (above - below))
-        inner = (straight > low) & (straight < high) & (step % 3 < 2)
-        point = np.where(inner, straight, (low + high) / 2)
-        value = np.asarray(function(point))
-        undefined |= searched & np.isnan(value)
-        left = value > 0
-        # An end that stays for a second time counts half, or the line would creep towards the root from one side.
-        above = np.where(left, value, np.where(last_left | (step == 0), above, above / 2))
-        below = np.where(left, np.where(last_left & (step > 0), below / 2, below), value)
-        last_left = left
-        met = np.abs(value) <= _MET * at_0
-        low, high = np.where(left | met, point, low), np.where(left & ~met, high, point)
-    return np.where(undefined, np.nan, np.where(beyond, _FARTHEST, (low + high) / 2))
+        new = point + share * (other - point)
+        found = np.asarray(function(new))
+        undefined |= ~ended & np.isnan(found)
+        # The root is between the new point and the one of the two that lies on its other side.
+        same = np.sign(found) == np.sign(value)
+        third, third_value = np.where(same, point, other), np.where(same, value, above)
+        other, above = np.where(same, other, point), np.where(same, above, value)
+        point, value = new, found
+        last_digits = _CLOSE + _EPSILON * np.exp(np.maximum(point, other) ** 2 / 2)  # of the level, in quantiles
+        met = np.fmin(np.abs(value), np.abs(above)) <= _MET * at_0
+        ended |= undefined | met | (np.abs(other - point) <= last_digits)
+        share = np.where(ended, 0.0, _share(point, other, third, value, above, third_value, last_digits / 2))
+    nearest = np.where(np.abs(value) < np.abs(above), point, other)
+    return np.where(undefined, np.nan, np.where(beyond, _FARTHEST, nearest))
+
+
+def _share(
+    x1: FloatArray, x2: FloatArray, x3: FloatArray, f1: FloatArray, f2: FloatArray, f3: FloatArray, step: FloatArray
+) -> FloatArray:
+    """The share of the way from the first to the second point at which to look next, a `step` away from both."""
+    with np.errstate(all="ignore"):
+        xi, phi = (x1 - x2) / (x3 - x2), (f1 - f2) / (f3 - f2)
+        fits = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi)
+        inverse = f1 / (f2 - f1) * f3 / (f2 - f3) + (x3 - x1) / (x2 - x1) * f1 / (f3 - f1) * f2 / (f3 - f2)
+        least = np.fmin(step / np.abs(x2 - x1), 0.5)
+        return np.clip(np.where(fits, inverse, 0.5), least, 1 - least)

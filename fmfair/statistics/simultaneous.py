@@ -158,7 +158,7 @@ def worst_interval(
     high: ArrayLike,
     family: ArrayLike,
     *,
-    higher_is_better: bool = True,
+    higher_is_better: ArrayLike = True,
     n_families: int | None = None,
 ) -> Interval:
     """The interval of the true value of the worst group of each family, whichever group that is.
@@ -167,7 +167,7 @@ def worst_interval(
         low: The lower limit of each group at `sidak_level` of the groups of its family; NaN ones are left out.
         high: Its upper limit.
         family: The number of the family of each group.
-        higher_is_better: Whether the smallest value is the worst, or the largest.
+        higher_is_better: Whether the smallest value is the worst, or the largest; for all families or for each.
         n_families: How many families there are, where the last may have no group.
 
     Returns:
@@ -182,8 +182,8 @@ def worst_interval(
     limits = np.stack(floats(low, high))
     numbers, count = numbered(family, n_families)
     usable: BoolArray = ~np.any(np.isnan(limits), axis=0)
-    sign = 1.0 if higher_is_better else -1.0
-    smallest = (sign * _smallest(sign * limit, usable, numbers, count) for limit in limits)
+    sign = np.broadcast_to(np.where(higher_is_better, 1.0, -1.0), (count,))
+    smallest = (sign * _smallest(sign[numbers] * limit, usable, numbers, count) for limit in limits)
     return Interval(*smallest)
 
 

@@ -56,7 +56,8 @@ def _flow(material: Material) -> Table:
         if rest >= 0:
             every = [[f"The same, once for each of {findings:,} labels", f"{whole:,}"]] if findings > 1 else []
             rows = [["Rows of the table", f"{read:,}"], *every, *rows]
-            rows += [["Left out for other reasons, such as a weight of 0", f"{rest:,}"]] if rest else []
+            why = "a weight of 0" if material.task == "classification" else "a missing value"
+            rows += [[f"Left out for other reasons, such as {why}", f"{rest:,}"]] if rest else []
     rows.append([f"Rows evaluated{several}", counted(evaluated)])
     if len(material.views) == 1:
         (view,) = material.views

@@ -73,16 +73,16 @@ def _deviating(cells: pl.DataFrame, whole: float | None, material: Material, of:
     pooled = "model_based" in cells.columns and judged["model_based"].count() > 0
     known = metric_of(material.headline)
     classes = known is None or known.family != "segmentation"
-    columns = [Column("Intersection"), Column("Cell"), Column("Rows", numeric=True)]
+    columns = [Column("Intersection"), Column("Cell"), Column(title_of(material.headline), numeric=True)]
+    columns += [Column("Less all rows", numeric=True), Column("Rows", numeric=True)]
     columns += [Column("Positives", numeric=True)] if classes else []
-    columns += [Column(title_of(material.headline), numeric=True), Column("Less all rows", numeric=True)]
     columns += [Column("Model-based", numeric=True)] if pooled else []
     body = []
     for row in rows:
         counts = [counted(row["n"]), *([positives(row)] if classes else [])]
         away = NONE if whole is None else difference(row["metric"], row["value"] - whole)
         drawn = [_model_based(row)] if pooled else []
-        body.append([row["attribute"], row["group"], *counts, valued(row), away, *drawn])
+        body.append([row["attribute"], row["group"], valued(row), away, *counts, *drawn])
     caption = f"{title_of(material.headline)}: the {len(rows):,} cells furthest from all rows"
     note = "They were picked for being far away, so that their true values are likely to be nearer. "
     return Table(f"{caption}, {of}" if of else caption, columns, body, note + legend(rows, material.level), keys=2)

@@ -12,9 +12,10 @@ from fmfair.metrics.metric import Metric
 from fmfair.metrics.registry import list_metrics, requested
 from fmfair.numerals import joined, level_text
 from fmfair.page.material import Material
-from fmfair.page.screening import Q
+from fmfair.page.screening import Q, compared
 from fmfair.page.section import Column, Section, Table
 from fmfair.page.sections.limits import n_comparisons
+from fmfair.page.wording import exploratory, pre_specified
 from fmfair.render import visible
 
 NONE = "none"
@@ -102,12 +103,15 @@ def _of_intervals(material: Material) -> list[str]:
 
 def _first_page(material: Material) -> str:
     """Which differences the summary tells as such."""
+    count = compared(material)
+    if not count:
+        return ""
     if set(material.attributes) <= set(material.plan.pre_specified):
-        how = "pass Holm's method over all comparisons of that page, as all attributes were settled before"
+        said, how = pre_specified(count), "pass Holm's method, as all attributes were settled before"
     else:
-        how = f"pass a screen over all comparisons of that page, a share of {Q:.2f} of whose finds may be false"
-        how += " (Benjamini & Hochberg 1995)"
-    return f"The summary names a group as served worse only where the interval leaves out 0 and p values {how}."
+        said = exploratory(count, Q)
+        how = f"pass that screen, a share of {Q:.2f} of whose finds may be false (Benjamini & Hochberg 1995)"
+    return f"The summary: {said} It calls a difference shown only where the interval leaves out 0 and p values {how}."
 
 
 def _bootstrap(material: Material) -> str:

@@ -12,7 +12,7 @@ from fmfair.numerals import FINE, as_sentence, figures, in_percent, joined, sign
 from fmfair.page.material import Material, View
 from fmfair.page.plan import NOT_STATED, Criterion
 from fmfair.page.section import Column, Section, Table
-from fmfair.page.telling import named, rows_word
+from fmfair.page.telling import named, names_of, rows_word
 from fmfair.render import visible
 from fmfair.shown import threshold_text
 
@@ -25,6 +25,7 @@ _STATED: Mapping[str, str] = {
     "population": "Population",
     "data": "Data set, version, period",
     "unit": "One row is",
+    "model": "What is evaluated",
     "reference_standard": "Reference standard",
     "thresholds": "Where the thresholds come from",
     "claim": "Claim for groups",
@@ -42,9 +43,9 @@ def section(material: Material) -> Section:
 def _stated(material: Material) -> Table:
     plan = material.plan
     rows = [[name, getattr(plan, key) or NOT_STATED] for key, name in _STATED.items()]
-    rows.insert(6, ["Thresholds", _thresholds(material)])
+    rows.insert(7, ["Thresholds", _thresholds(material)])
     margins = material.metadata.get("margins") or {}
-    rows.insert(7, ["Differences that matter (margins)", _margins(margins) or NOT_STATED])
+    rows.insert(8, ["Differences that matter (margins)", _margins(margins) or NOT_STATED])
     columns = [Column("Of the evaluation"), Column("Stated")]
     return Table("What is asked, of whom, and how", columns, rows)
 
@@ -104,7 +105,7 @@ def held(name: str, material: Material) -> str:
     """What the data hold of a group that is named in words."""
     groups = material.frames["groups"].unique(["attribute", "group"], keep="first", maintain_order=True)
     for attribute, group, n in groups.select("attribute", "group", "n").iter_rows():
-        if name in (group, f"{attribute} {group}", f"{attribute}={group}", f"{attribute}: {group}"):
+        if name in names_of(attribute, group):
             return (
                 f"{visible(named(attribute, group))}: {'suppressed' if n is None else plural(n, rows_word(material))}"
             )
