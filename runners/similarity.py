@@ -90,7 +90,8 @@ class Similarity:
                 "link='softmax' compares classes, and there is one; give a negative prompt or link='sigmoid'"
             )
         others = [np.logaddexp.reduce(np.delete(scores, k, axis=1), axis=1) for k in range(scores.shape[1])]
-        return scores - np.stack(others, axis=1)
+        odds: Floats = scores - np.stack(others, axis=1)
+        return odds
 
     def _to_class(self, image: Floats, prompts: Floats) -> Floats:
         if self.ensemble in ("mean_norm", "mean_then_norm"):

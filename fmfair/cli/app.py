@@ -180,12 +180,12 @@ def _zero_shot(context: typer.Context, **given: Any) -> None:
     _run(zero_shot, context, given)
 
 
-for _name, _command, _options, _epilog in (
+for _name, _run_model, _options, _epilog in (
     ("embed", _embed, EMBED_OPTIONS, EMBED_EPILOG),
     ("linear-probe", _linear_probe, PROBE_OPTIONS, PROBE_EPILOG),
     ("zero-shot", _zero_shot, ZERO_SHOT_OPTIONS, ZERO_SHOT_EPILOG),
 ):
-    runs.command(_name, cls=SeveralValues, epilog=_epilog)(with_options(_command, _options, RUN_MANIFEST))
+    runs.command(_name, cls=SeveralValues, epilog=_epilog)(with_options(_run_model, _options, RUN_MANIFEST))
 
 
 @app.command("models")
