@@ -5,8 +5,8 @@ JOBS ?= 2
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-# The tests only hand in its tensors, so any release does; it is large, and moves only when moved here.
-TORCH := torch==2.13.0
+# Large, and bound to each other; they move only when moved here.
+TORCH := torch==2.14.1 torchvision==0.29.1
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo test java r browser screenshots lint bench constraints clean
@@ -54,7 +54,7 @@ bench: $(VENV)/dev.stamp ## measure time and memory beside other packages and fl
 constraints: ## resolve the development environment anew and pin it in constraints.txt
 	set -e; tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
 	$(PYTHON) -m venv "$$tmp/venv"; \
-	"$$tmp/venv/bin/python" -m pip --disable-pip-version-check install -q --editable '.[dev]' '$(TORCH)'; \
+	"$$tmp/venv/bin/python" -m pip --disable-pip-version-check install -q --editable '.[dev]' $(TORCH); \
 	"$$tmp/venv/bin/python" .ci/pins.py > "$$tmp/constraints.txt"; \
 	cp "$$tmp/constraints.txt" constraints.txt
 

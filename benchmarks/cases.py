@@ -155,6 +155,25 @@ BOOTSTRAP = (
         scale=REPLICATES,
     ),
 )
+NO_TABLE = _table(1, float32=False)  # the tasks of the runners make their own images
+RUNNERS = (
+    Case(
+        "embedding 256 decoded images, EfficientNet-Lite0",
+        Job("embedding", NO_TABLE),
+        "the bare model",
+        Job("bare_model", NO_TABLE),
+        round(1 / 0.9, 2),
+    ),
+    Case(
+        "50 epochs of a probe on embeddings, 2,000 images",
+        Job("probe", NO_TABLE, {}, 1),
+        "encoding in every epoch (one, 50 times)",
+        Job("probe_encoding", NO_TABLE, {}, 1),
+        20,
+        faster=True,
+        scale=50,
+    ),
+)
 LARGE = (
     Case(
         "DuckDB engine, 100M rows, under a ulimit -v of 6 GiB",
@@ -180,5 +199,6 @@ SECTIONS: Mapping[str, tuple[Case, ...]] = {
     "sql": SQL,
     "counts": COUNTS,
     "bootstrap": BOOTSTRAP,
+    "runners": RUNNERS,
     "large": LARGE,
 }

@@ -15,6 +15,7 @@ from unittest import mock
 import numpy as np
 import polars as pl
 
+from benchmarks import runner_tasks
 from benchmarks.measuring import Task
 
 ATTRIBUTES = ("sex", "race", "age_group", "site")
@@ -216,7 +217,7 @@ def five_windows(path: Path, *, warm: bool) -> Callable[[], object]:
     return lambda: [connection.execute(query).fetchall() for query in queries]
 
 
-TASKS: Mapping[str, Task] = {
+TASKS: Mapping[str, Task] = runner_tasks.TASKS | {
     task.__name__: task
     for task in (
         evaluate,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from fmfair.errors import FmfairError, Problems
+from fmfair.errors import FmfairError
+from fmfair.figures.options import check_kinds
 
 if TYPE_CHECKING:
     import altair as alt
@@ -24,30 +25,6 @@ def check_installed() -> None:
     absent = [package for module, package in NEEDED.items() if find_spec(module) is None]
     if absent:
         raise FmfairError(f'figures need {" and ".join(absent)}: pip install "fmfair[report]"')
-
-
-# What an option may be, and in words.
-_KINDS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
-    "metric": (str, "the name of a metric"),
-    "width": ((int, float), "a number of pixels"),
-    "where": (Mapping, 'a mapping such as {"model": "a"}'),
-    "attribute": (str, "the name of an attribute"),
-    "attributes": (Sequence, "names of attributes"),
-    "across": (str, "the name of a by-key"),
-    "order": (Sequence, "a list of values"),
-    "limit": ((int, float), "a number"),
-}
-
-
-def _check_kinds(options: Mapping[str, object]) -> None:
-    """Raises where an option is not of its kind; most may be left out."""
-    problems = Problems()
-    for name, value in options.items():
-        kind, said = _KINDS[name]
-        absent = value is None and name not in ("width", "limit")
-        if not absent and (isinstance(value, bool) or not isinstance(value, kind) or value != value):  # noqa: PLR0124
-            problems.add(f"{name}={value!r}; expected {said}")
-    problems.raise_if_any()
 
 
 class Plot:
@@ -382,7 +359,7 @@ class Plot:
 
         from fmfair.figures.theme import Look
 
-        _check_kinds({"metric": of[0] if of and of[0] is not self._notes else "", "width": width, **options})
+        check_kinds({"metric": of[0] if of and of[0] is not self._notes else "", "width": width, **options})
         reference = self._metadata.get("reference") or {}
         figure = make(self._frames, *of, Look(width, self._metadata.get("ci"), reference, by_value), **options)
         # What fmfair drew needs no check against the schema, and Altair would look at every field of every row; it

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from fmfair.runners.models.registry import unregister
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
@@ -46,6 +48,7 @@ def test_python_blocks_run_one_after_another_and_print_what_is_shown(
             printed = capsys.readouterr().out
         elif language == "text":
             assert text in printed, printed
+    unregister("pixels")  # its own model
     assert sorted(p.name for p in (folder / "results" / "pneumothorax").glob("*.parquet")) == [
         "gaps.parquet",
         "groups.parquet",

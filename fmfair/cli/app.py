@@ -14,6 +14,7 @@ import typer
 
 from fmfair.cli import output
 from fmfair.cli.argv import SeveralValues
+from fmfair.cli.data_options import DATA_EPILOG, DATA_OPTIONS, DATA_SET
 from fmfair.cli.options import (
     COMPARE_EPILOG,
     COMPARE_OPTIONS,
@@ -24,6 +25,15 @@ from fmfair.cli.options import (
     REPORT_EPILOG,
     with_options,
 )
+from fmfair.cli.run_options import (
+    EMBED_EPILOG,
+    EMBED_OPTIONS,
+    PROBE_EPILOG,
+    PROBE_OPTIONS,
+    ZERO_SHOT_EPILOG,
+    ZERO_SHOT_OPTIONS,
+)
+from fmfair.cli.run_options import MANIFEST as RUN_MANIFEST
 from fmfair.cli.wording import in_flags
 from fmfair.errors import FmfairError
 from fmfair.version import installed_version
@@ -133,6 +143,59 @@ def _run(command: Callable[..., int], context: typer.Context, given: Mapping[str
     except FmfairError as error:
         raise FmfairError(in_flags(str(error), flags)) from None
     raise typer.Exit(status)
+
+
+def _data(context: typer.Context, **given: Any) -> None:
+    """Makes the manifest of a public data set from its release: images, patients, splits, labels, attributes."""
+    from fmfair.cli.data import data
+
+    _run(data, context, given)
+
+
+app.command("data", cls=SeveralValues, epilog=DATA_EPILOG)(with_options(_data, DATA_OPTIONS, DATA_SET))
+
+
+runs = typer.Typer(add_completion=False, help="Runs models: embeddings, linear probes, zero-shot predictions.")
+app.add_typer(runs, name="run")
+
+
+def _embed(context: typer.Context, **given: Any) -> None:
+    """Encodes every image once: its embeddings go to Parquet, and the other usages start from them."""
+    from fmfair.cli.run import embed
+
+    _run(embed, context, given)
+
+
+def _linear_probe(context: typer.Context, **given: Any) -> None:
+    """Fits a linear head per label on embeddings of the training split, and predicts the test split."""
+    from fmfair.cli.run import linear_probe
+
+    _run(linear_probe, context, given)
+
+
+def _zero_shot(context: typer.Context, **given: Any) -> None:
+    """Predicts by the similarity of images to prompts."""
+    from fmfair.cli.run import zero_shot
+
+    _run(zero_shot, context, given)
+
+
+for _name, _run_model, _options, _epilog in (
+    ("embed", _embed, EMBED_OPTIONS, EMBED_EPILOG),
+    ("linear-probe", _linear_probe, PROBE_OPTIONS, PROBE_EPILOG),
+    ("zero-shot", _zero_shot, ZERO_SHOT_OPTIONS, ZERO_SHOT_EPILOG),
+):
+    runs.command(_name, cls=SeveralValues, epilog=_epilog)(with_options(_run_model, _options, RUN_MANIFEST))
+
+
+@app.command("models")
+def list_models(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="One model; without it all are listed.")] = None,
+) -> None:
+    """Lists the models, or tells of one what it is fed, where its weights are and what was verified."""
+    from fmfair.cli.run import models
+
+    raise typer.Exit(models(name))
 
 
 @app.command("merge", epilog=MERGE_EPILOG)

@@ -272,17 +272,28 @@ fmfair merge "nights/*.counts.parquet" --output nights.parquet
 )
 
 
+_TABLE: Mapping[str, Any] = {
+    "predictions": typer.Argument(
+        metavar="PREDICTIONS", help="Table with one row per sample: a file, a glob or a folder."
+    ),
+    "table_option": typer.Option("--input", "--predictions", hidden=True),
+}
+
+
 def with_options(
-    function: Callable[..., None], panels: Mapping[str, tuple[Option, ...]] = OPTIONS
+    function: Callable[..., None],
+    panels: Mapping[str, tuple[Option, ...]] = OPTIONS,
+    first: Mapping[str, Any] = _TABLE,
 ) -> Callable[..., None]:
-    """Gives a function `f(context, **given)` the options as its parameters, which is where typer looks for them."""
-    table = typer.Argument(metavar="PREDICTIONS", help="Table with one row per sample: a file, a glob or a folder.")
-    alias = typer.Option("--input", "--predictions", hidden=True)
-    parameters = [
-        _parameter("context", typer.Context, inspect.Parameter.empty),
-        _parameter("predictions", Annotated[str | None, table], None),
-        _parameter("table_option", Annotated[str | None, alias], None),
-    ]
+    """Gives a function `f(context, **given)` the options as its parameters, which is where typer looks for them.
+
+    Args:
+        function: The command.
+        panels: Its options, by the panel of the help that they stand in.
+        first: What comes before them: texts that may be left out, as typer declares them.
+    """
+    parameters = [_parameter("context", typer.Context, inspect.Parameter.empty)]
+    parameters += [_parameter(name, Annotated[str | None, declared], None) for name, declared in first.items()]
     for panel, options in panels.items():
         for option in options:
             declared = typer.Option(

@@ -1,0 +1,136 @@
+"""`fmfair data`: manifests of public data sets, from their releases."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fmfair.cli import output, parsing
+from fmfair.errors import FmfairError, plural
+from fmfair.notes import Notes
+
+if TYPE_CHECKING:
+    from fmfair.runners.datasets.recipe import Recipe
+    from fmfair.runners.manifest import Manifest
+
+WIDTH = 100
+
+
+def data(given: Mapping[str, Any], flags: Mapping[str, str]) -> int:
+    """Lists the data sets, tells about one, or makes its manifest.
+
+    Args:
+        given: The value of every option, by the name of the argument that it stands for; None where left out.
+        flags: The options as they are typed, by the same names.
+
+    Raises:
+        FmfairError: The release or an option cannot be used. Then nothing was written.
+    """
+    from fmfair.cli.wording import in_flags
+    from fmfair.runners.datasets import make_manifest, recipe, recipes
+
+    if given["name"] is None:
+        if given["root"] is not None:
+            raise FmfairError(f"name the data set before --root: {', '.join(recipes())}")
+        output.say(_list([recipe(name) for name in recipes()]), sys.stdout)
+        return 0
+    how = recipe(given["name"])
+    if given["about"] or given["root"] is None:
+        output.say(_card(how), sys.stdout)
+        return 0
+    place, notes = _place(given, how.name), Notes()
+    with output.spinner("reading", shown=not given["quiet"]):
+        manifest = make_manifest(how.name, given["root"], notes=notes, **_choices(given))
+        manifest.write(place)
+    output.say(f"{place}: {_told(manifest)}\n", sys.stdout)
+    for note in [] if given["quiet"] else notes:
+        output.say_note(in_flags(note, flags), warning=note in notes.warnings)
+    return 0
+
+
+def _place(given: Mapping[str, Any], name: str) -> Path:
+    place = Path(given["output_path"] or f"{name}.parquet")
+    if place.suffix.lower() != ".parquet":
+        raise FmfairError(f"--output {place} must end in .parquet, for example --output {name}.parquet")
+    return place
+
+
+def _choices(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options as the arguments of `make_manifest`."""
+    if given["fairmedfm_split"] and given["split"] not in (None, "fairmedfm"):
+        raise FmfairError(f"--fairmedfm-split and --split {given['split']} exclude each other; leave one out")
+    names = ("labels", "missing_images", "split", "seed")
+    choices = {name: given[name] for name in names if given[name] is not None}
+    if given["fairmedfm_split"]:
+        choices["split"] = "fairmedfm"
+    if given["ratio"] is not None:
+        try:
+            choices["ratio"] = tuple(float(share) for share in given["ratio"].split(","))
+        except ValueError:
+            raise FmfairError(f"--ratio {given['ratio']}: expected three shares such as 0.7,0.1,0.2") from None
+    if given["balance"]:
+        choices["balance"] = [name.strip() for text in given["balance"] for name in text.split(",")]
+    if given["bins"]:
+        bins = parsing.bins(given["bins"])
+        if any(isinstance(cuts, int) for cuts in bins.values()):
+            raise FmfairError("--bins of splits are cut points, such as age=40,60")
+        choices["bins"] = bins
+    return choices
+
+
+def _told(manifest: Manifest) -> str:
+    """How many images and patients, and how many images of each split."""
+    table = manifest.table
+    counts = dict(table["split"].value_counts().iter_rows())
+    splits = ", ".join(f"{name} {counts[name]:,}" for name in ("train", "validation", "test") if name in counts)
+    patients = plural(table["patient_id"].n_unique(), "patient")
+    return f"{plural(table.height, 'image')} of {patients} ({splits})"
+
+
+def _list(all_of_them: list[Recipe]) -> str:
+    rows = [
+        ("data set", "title", "modality", "access"),
+        *((r.name, r.title, r.modality, r.access) for r in all_of_them),
+    ]
+    widths = [max(len(row[n]) for row in rows) for n in range(3)]
+    margin = sum(widths) + 2 * len(widths)
+    width = max(shutil.get_terminal_size((WIDTH + 60, 24)).columns - margin, 40)
+    lines = []
+    for row in rows:
+        start = "".join(cell.ljust(w + 2) for cell, w in zip(row, widths, strict=False))
+        first, *more = textwrap.wrap(row[3], width)
+        lines += [start + first, *(" " * margin + line for line in more)]
+    return "\n".join(lines) + "\n"
+
+
+def _card(how: Recipe) -> str:
+    """Everything that a recipe says, for people."""
+    lines = [f"{how.title} ({how.name})"]
+    for what, text in _facts(how):
+        wrapped = textwrap.wrap(" ".join(text.split()), WIDTH - 12) or [""]
+        lines += [f"{what:12}{wrapped[0]}", *(" " * 12 + line for line in wrapped[1:])]
+    return "\n".join(lines) + "\n"
+
+
+def _facts(how: Recipe) -> Iterator[tuple[str, str]]:
+    counts = {"images": how.counts.images, "patients": how.counts.patients, **how.counts.groups}
+    pooled = f"; the score of a volume is the {how.slices} of those of its slices" if how.slices else ""
+    yield "modality", how.modality + pooled
+    yield "licence", how.licence
+    yield "access", how.access
+    yield "root", f"the folder that holds {how.layout}"
+    yield "published", ", ".join(f"{n:,} {key}" for key, n in counts.items() if n is not None)
+    for group in how.labels:
+        names = ", ".join(group.names)
+        yield "labels" if len(group.names) > 1 else "label", f"{names}: {group.why}"
+    for name, attribute in how.attributes.items():
+        words = ", ".join(f"{code} is {word}" for code, word in attribute.words.items())
+        said = "; ".join(part for part in (words, ", ".join(attribute.known), attribute.why) if part)
+        yield "attribute", f"{name}, from column {attribute.column!r}" + (f": {said}" if said else "")
+    yield from (("note", note) for note in how.notes)
+    if how.published.note:
+        yield "fairmedfm", how.published.note

@@ -1,0 +1,211 @@
+"""`fmfair run`: embeddings, linear probes and zero-shot predictions; and `fmfair models`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fmfair.cli import output
+from fmfair.errors import FmfairError, plural
+from fmfair.notes import Notes
+
+if TYPE_CHECKING:
+    from fmfair.runners.embedding import How, Tally
+    from fmfair.runners.manifest import Manifest
+    from fmfair.runners.similarity import Similarity
+    from fmfair.runners.usages import Study
+
+Given = Mapping[str, Any]
+
+# Options as the arguments of functions.
+_LOADING = ("checkpoint", "device", "preprocess", "dtype", "feature")
+_SCHEDULE = {
+    "epochs": "epochs",
+    "learning_rate": "learning_rate",
+    "train_batch": "batch_size",
+    "weight_decay": "weight_decay",
+}
+
+
+def embed(given: Given, flags: Mapping[str, str]) -> int:
+    """Encodes the images of a manifest.
+
+    Raises:
+        FmfairError: The input or an option cannot be used.
+    """
+    study, how = _study(given, flags), _how(given)
+    tally = study.embed(how)
+    output.say(f"{study.embeddings}: {_told(tally)}\n", sys.stdout)
+    return 0
+
+
+def linear_probe(given: Given, flags: Mapping[str, str]) -> int:
+    """Predicts by a linear probe.
+
+    Raises:
+        FmfairError: The input or an option cannot be used.
+    """
+    from fmfair.runners.probe import Probe
+    from fmfair.runners.sgd import Schedule
+
+    schedule = {name: given[key] for key, name in _SCHEDULE.items() if given[key] is not None}
+    choices = {name: given[name] for name in ("solver", "select", "slices", "seed") if given[name] is not None}
+    if schedule and choices.get("solver") != "sgd":
+        named = ", ".join(flags[key] for key in _SCHEDULE if given[key] is not None)
+        raise FmfairError(f"{named}: only for --solver sgd; leave it out, or choose that solver")
+    probe = Probe(**choices, groups=tuple(_several(given["groups"])), schedule=Schedule(**schedule))
+    study = _study(given, flags)
+    file, fitted = study.linear_probe(probe, _how(given), _splits(given))
+    for one in [] if given["quiet"] else fitted:
+        chosen = ", ".join(f"{name} {value:.6g}" for name, value in one.chosen.items() if value is not None)
+        output.say_note(f"{one.label}: {chosen}")
+    return _ended(study, file)
+
+
+def zero_shot(given: Given, flags: Mapping[str, str]) -> int:
+    """Predicts by prompts.
+
+    Raises:
+        FmfairError: The input or an option cannot be used.
+    """
+    choices = {name: given[name] for name in ("among", "slices") if given[name] is not None}
+    study = _study(given, flags)
+    file = study.zero_shot(
+        partial(_convention, given),
+        learned_scale=given["scale"] == "learned",
+        how=_how(given),
+        splits=_splits(given),
+        **choices,
+    )
+    return _ended(study, file)
+
+
+def models(name: str | None) -> int:
+    """Prints the models, a line each, or all that is declared of one.
+
+    Raises:
+        FmfairError: There is no model of that name.
+    """
+    import polars as pl
+
+    from fmfair.runners.models.checkpoint import instructions
+    from fmfair.runners.models.registry import find, table
+
+    every = table()
+    if name is None:
+        columns = ("name", "title", "dim", "shared_dim", "size", "verified", "licence")
+        rows = [columns, *(tuple("" if v is None else str(v) for v in row) for row in every.select(columns).rows())]
+        widths = [max(len(row[k]) for row in rows) for k in range(len(columns))]
+        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    else:
+        entry = find(name)
+        facts = every.row(by_predicate=pl.col("name") == entry.name, named=True)
+        facts |= {"steps": ", ".join(entry.image.steps), "get it": instructions(entry)}
+        lines = [f"{key.replace('_', ' '):12}{value}" for key, value in facts.items() if value is not None]
+    output.say("\n".join(lines) + "\n", sys.stdout)
+    return 0
+
+
+def _study(given: Given, flags: Mapping[str, str]) -> Study:
+    from fmfair.runners.models.loading import load_model
+    from fmfair.runners.models.registry import find, register
+    from fmfair.runners.usages import Study
+
+    if given["manifest"] is None or given["model"] is None:
+        raise FmfairError(
+            "name the manifest and the model, for example: fmfair run embed papila.parquet --model biomedclip; fmfair "
+            "data makes manifests, fmfair models lists models"
+        )
+    if given["register"] is not None:
+        register(Path(given["register"]))
+    manifest, entry = _manifest(given, flags), find(given["model"])
+    loading = {name: given[name] for name in _LOADING if given[name] is not None}
+    load = partial(load_model, entry.name, dataset=manifest.about.dataset, **loading)
+    return Study(manifest, given["name"] or entry.name, Path(given["output_path"] or "runs"), load)
+
+
+def _manifest(given: Given, flags: Mapping[str, str]) -> Manifest:
+    from fmfair.cli.wording import in_flags
+    from fmfair.runners.manifest import read_manifest
+    from fmfair.runners.prompts import read_prompts
+    from fmfair.runners.roles import Roles
+
+    roles = Roles(labels=_several(given["labels"]) or None, attributes=_several(given["attributes"]) or None)
+    prompts = given.get("prompts")
+    notes = Notes()
+    manifest = read_manifest(
+        given["manifest"],
+        root=given["root"],
+        roles=None if roles == Roles() else roles,
+        prompts=None if prompts is None else read_prompts(prompts),
+        notes=notes,
+    )
+    for note in [] if given["quiet"] else notes:
+        output.say_note(in_flags(note, flags), warning=note in notes.warnings)
+    return manifest
+
+
+def _how(given: Given) -> How:
+    from fmfair.runners.embedding import BATCH, How
+
+    job, jobs = 1, 1
+    if given["shard"] is not None:
+        try:
+            job, jobs = (int(number) for number in given["shard"].split("/"))
+        except ValueError:
+            raise FmfairError(f"--shard {given['shard']}: expected I/N, such as 2/4") from None
+    size = BATCH if given["batch_size"] is None else given["batch_size"]
+    return How(size, given["workers"], job - 1, jobs, progress=not given["quiet"])
+
+
+def _convention(given: Given, published: Similarity) -> Similarity:
+    """The published convention with what was asked for in place of its parts."""
+    changes: dict[str, Any] = {name: given[name] for name in ("link", "ensemble") if given[name] is not None}
+    if given["raw_texts"]:
+        changes["normalise_texts"] = False
+    if given["scale"] not in (None, "published", "learned"):
+        try:
+            changes["scale"] = float(given["scale"])
+        except ValueError:
+            raise FmfairError(f"--scale {given['scale']}: expected published, learned or a number") from None
+    return replace(published, **changes)
+
+
+def _splits(given: Given) -> tuple[str, ...]:
+    return tuple(_several(given["splits"])) or ("test",)
+
+
+def _several(texts: list[str] | None) -> list[str]:
+    return [name.strip() for text in texts or [] for name in text.split(",") if name.strip()]
+
+
+def _told(tally: Tally) -> str:
+    """What became of the images of a call."""
+    total = sum(tally.statuses.values())
+    if not total:
+        return "nothing was left to do" if not tally.left else f"{plural(tally.left, 'part')} left to other jobs"
+    bad = [
+        f"{count:,} {status.replace('_', ' ')}" for status, count in tally.statuses.items() if status != "ok" and count
+    ]
+    speed = f"{total / tally.seconds:,.1f} images a second"
+    return f"{plural(total, 'image')} encoded in {tally.seconds:.0f} s ({', '.join([*bad, speed])})"
+
+
+def _ended(study: Study, file: Path) -> int:
+    """Names the file of predictions, and the command that evaluates it."""
+    import polars as pl
+
+    table = pl.scan_parquet(file, hive_partitioning=False)
+    rows, missing = table.select(pl.len(), pl.col("y_score").null_count().alias("missing")).collect().row(0)
+    words = ["fmfair", "score", str(file), "--cluster", "patient_id"]
+    words += ["--missing-scores", "drop"] if missing else []
+    if study.manifest.attributes:
+        words += ["--sensitive", *study.manifest.attributes]
+    said = f", {missing:,} without a score" if missing else ""
+    output.say(f"{file}: {plural(rows, 'prediction')}{said}\n\n{shlex.join(words)}\n", sys.stdout)
+    return 0

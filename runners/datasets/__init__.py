@@ -1,0 +1,8 @@
+"""Recipes: how the releases of public data sets become manifests."""
+
+from __future__ import annotations
+
+from fmfair.runners.datasets.making import make_manifest
+from fmfair.runners.datasets.recipe import recipe, recipes
+
+__all__ = ["make_manifest", "recipe", "recipes"]

@@ -1,0 +1,179 @@
+"""A recipe carried out: the release of a data set becomes a manifest, or every problem of it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from fmfair.atomic import PathLike
+from fmfair.errors import FmfairError, Problems, listing, plural
+from fmfair.notes import Notes
+from fmfair.runners.datasets.choices import Choices, Job
+from fmfair.runners.datasets.joins import extracted, joined, stacked
+from fmfair.runners.datasets.recipe import Recipe, recipe
+from fmfair.runners.datasets.rules import cleaned, read_attribute, read_labels
+from fmfair.runners.datasets.sources import check_columns, col, columns_of, filled, find_images
+from fmfair.runners.datasets.splitting import with_split
+from fmfair.runners.description import About
+from fmfair.runners.manifest import Manifest, missing_files
+from fmfair.runners.splits import MISSING, groups_of
+
+
+def make_manifest(name: str, root: PathLike, *, notes: Notes | None = None, **choices: Any) -> Manifest:
+    """Makes the manifest of a data set from its release.
+
+    Args:
+        name: The data set, one of `fmfair.runners.datasets.recipes()`.
+        root: The folder of the release.
+        notes: Takes what was left out, and where the release differs from what was published of it.
+        choices: The fields of `Choices`.
+
+    Raises:
+        FmfairError: Files, columns or images are missing, values are not known, or the split cannot be made; all
+            problems are listed.
+    """
+    notes = Notes() if notes is None else notes
+    return manifest_of(Job(recipe(name), Path(root).expanduser(), Choices(**choices), notes))
+
+
+def manifest_of(job: Job) -> Manifest:
+    """The manifest by a recipe.
+
+    Raises:
+        FmfairError: As `make_manifest`.
+    """
+    how, root = job.how, job.root
+    if not root.is_dir():
+        raise FmfairError(f"no folder {root}; name the one that holds {how.layout}")
+    frame, absent = _read(job)
+    table, labels, attributes = _table(job, frame, absent)
+    table, how_split = with_split(job, frame, table)
+    about = About(
+        dataset=how.name,
+        title=how.title,
+        modality=how.modality,
+        licence=how.licence,
+        access=how.access,
+        prompts={name: group.of(name) for group in how.labels for name in group.names if name in labels},
+        slices=how.slices,
+        reading=how.reading,
+        split=how_split,
+        shared_patients=job.chosen.split == "fairmedfm",
+    )
+    for note in how.notes:
+        job.notes.say(note)
+    _say_lost_groups(table, attributes, job.notes)
+    return Manifest(table, labels, attributes, root, about)
+
+
+def _read(job: Job) -> tuple[pl.DataFrame, set[str]]:
+    """All columns of the release, one row per image; and those that an optional table would have had."""
+    how, root, notes = job.how, job.root, job.notes
+    frame = extracted(stacked(root, how.tables), how.extracts)
+    problems, absent = Problems(), set[str]()
+    for table in how.joins:
+        with problems.collecting():
+            found = joined(root, frame, table, notes)
+            if found is None:
+                absent |= set(table.columns)
+                notes.warn(f"no {table.file[0]} in the release: {listing(table.columns)} left out. {table.why}".strip())
+            else:
+                frame = found
+    problems.raise_if_any()
+    needed = _needed(how)
+    for message in check_columns(frame, {name: where for name, where in needed.items() if name not in absent}):
+        problems.add(message)
+    problems.raise_if_any()
+    return frame, absent
+
+
+def _needed(how: Recipe) -> dict[str, str]:
+    """The columns that a recipe reads, each with where it should be."""
+    needed = dict.fromkeys(columns_of(" ".join((how.sample_id, how.patient_id, *how.path))), "the release")
+    for group in how.labels:
+        needed |= dict.fromkeys([group.column] if group.separator else group.names.values(), "the release")
+    for attribute in how.attributes.values():
+        columns = (attribute.column, attribute.year, attribute.date)
+        needed |= dict.fromkeys((name for name in columns if name), "the release")
+    if how.released.column:
+        needed[how.released.column] = "the release"
+    return needed
+
+
+def _table(job: Job, frame: pl.DataFrame, absent: set[str]) -> tuple[pl.DataFrame, tuple[str, ...], tuple[str, ...]]:
+    """The manifest without its split, with the rows of `frame`, and the names of labels and attributes.
+
+    The path is NULL where the image is missing and such rows are to be left out.
+    """
+    problems, how = Problems(), job.how
+    labels = [s for group in how.labels for s in read_labels(frame, group, job.chosen.labels, problems)]
+    attributes = [
+        read_attribute(frame, name, attribute, problems, job.notes)
+        for name, attribute in how.attributes.items()
+        if attribute.column not in absent
+    ]
+    path = _images(job, frame, problems)
+    ids = frame.select(sample_id=filled(how.sample_id), patient_id=filled(how.patient_id))
+    table = ids.hstack([path, *labels, *attributes])
+    differences = _differences(how, table)
+    try:
+        problems.raise_if_any()
+    except FmfairError:  # counts that differ may explain what else is wrong
+        for message in differences:
+            problems.add(message)
+        problems.raise_if_any()
+    for message in differences:
+        job.notes.warn(message)
+    return table, tuple(s.name for s in labels), tuple(s.name for s in attributes)
+
+
+def _images(job: Job, frame: pl.DataFrame, problems: Problems) -> pl.Series:
+    """The path of each image; NULL where it is missing, which is a problem unless such rows are to be left out."""
+    path = find_images(job.root, frame, job.how.path)
+    lost = path.is_null()
+    if job.chosen.missing_images != "keep":
+        lost = lost | path.is_in(missing_files(job.root, path.drop_nulls().unique(maintain_order=True)))
+    if not lost.any():
+        return path
+    if job.chosen.missing_images == "drop":
+        job.notes.warn(f"{plural(int(lost.sum()), 'image')} not found below {job.root}, left out")
+    else:
+        shown = frame.filter(lost).select(filled(job.how.path[0])).to_series()
+        problems.add(
+            f"{int(lost.sum()):,} of {plural(frame.height, 'image')} not found below {job.root}: {listing(shown)}; "
+            "missing_images='drop' leaves them out"
+        )
+    return path.set(lost, None)
+
+
+def _differences(how: Recipe, table: pl.DataFrame) -> list[str]:
+    """Where the counts are not those that were published of the release."""
+    counts = how.counts
+    found = {"images": table.height, "patients": table["patient_id"].n_unique()}
+    expected: dict[str, int | None] = {"images": counts.images, "patients": counts.patients, **counts.groups}
+    for key in counts.groups:
+        name, value = key.split("=", 1)
+        if name in table.columns:
+            found[key] = table.select((cleaned(col(name)) == value).sum()).item()
+    wrong = [
+        f"{found[key]:,} {key} where {n:,} were published"
+        for key, n in expected.items()
+        if n is not None and key in found and found[key] != n
+    ]
+    return [f"the release differs from what was published of it: {'; '.join(wrong)}"] if wrong else []
+
+
+def _say_lost_groups(table: pl.DataFrame, attributes: Sequence[str], notes: Notes) -> None:
+    """Groups that no test could say anything about."""
+    test = table.filter(pl.col("split") == "test")
+    for name in attributes:
+        if table[name].dtype.is_numeric() and name != "age":
+            continue
+        lost = {*groups_of(table[name]).unique()} - {*groups_of(test[name]).unique()} - {MISSING}
+        if lost:
+            notes.warn(
+                f"attribute {name!r}: no image of {listing(sorted(lost))} is in the test; balance= shares it out"
+            )

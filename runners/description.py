@@ -1,0 +1,94 @@
+"""What a manifest says of its data set beside the table: title, licence, prompts, how volumes are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from fmfair.errors import FmfairError
+
+# How the slices of a volume become one answer: the score of every slice, the highest one, their mean.
+SLICES = ("every", "max", "mean")
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """The texts of a label for zero-shot classification.
+
+    Attributes:
+        negative: What is put into the templates where the label is 0; several are an ensemble.
+        positive: The same where it is 1.
+        templates: Sentences with one `{}`.
+        names: What the two classes are called.
+
+    Examples:
+        >>> Prompts(("normal",), ("glaucoma",), ("a fundus image of a {}",)).texts(positive=True)
+        ('a fundus image of a glaucoma',)
+    """
+
+    negative: tuple[str, ...]
+    positive: tuple[str, ...]
+    templates: tuple[str, ...] = ("{}",)
+    names: tuple[str, ...] = ("negative", "positive")
+
+    def __post_init__(self) -> None:
+        if not (self.negative and self.positive and self.templates):
+            raise FmfairError("prompts need at least one negative and one positive text and one template")
+        without = [template for template in self.templates if template.count("{}") != 1]
+        if without:
+            raise FmfairError(f"a template of a prompt has one {{}} for the class; {without[0]!r} has not")
+
+    def texts(self, *, positive: bool) -> tuple[str, ...]:
+        """The whole sentences of a class: every template with every text."""
+        words = self.positive if positive else self.negative
+        return tuple(template.replace("{}", word) for template in self.templates for word in words)
+
+
+@dataclass(frozen=True)
+class About:
+    """What is known of a data set.
+
+    Attributes:
+        dataset: Its short name, the value of the column `dataset` of predictions.
+        title: Its name in print.
+        modality: What the images are: `chest X-ray`.
+        licence: What may be done with it.
+        access: How to get it.
+        prompts: The texts of each label.
+        slices: How a volume becomes one answer, one of `SLICES`; empty for pictures.
+        reading: How the files are read, as `images.reading.Reading.of` takes it: `key=rnflt window=-2:350`.
+        split: How the splits were made.
+        shared_patients: Whether a patient may be in two splits, as in the published FairMedFM rule.
+    """
+
+    dataset: str = ""
+    title: str = ""
+    modality: str = ""
+    licence: str = ""
+    access: str = ""
+    prompts: Mapping[str, Prompts] = field(default_factory=dict)
+    slices: str = ""
+    reading: str = ""
+    split: str = ""
+    shared_patients: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """As values that JSON can hold."""
+        return asdict(self)
+
+    @classmethod
+    def of_json(cls, given: Mapping[str, Any]) -> About:
+        """The opposite of `as_json`; what a later version has added is left out.
+
+        Examples:
+            >>> about = About("papila", prompts={"glaucoma": Prompts(("normal",), ("glaucoma",))})
+            >>> About.of_json(about.as_json()) == about
+            True
+        """
+        known = {f.name for f in fields(cls)}
+        prompts = {
+            label: Prompts(**{name: tuple(texts) for name, texts in said.items()})
+            for label, said in given.get("prompts", {}).items()
+        }
+        return cls(**{**{k: v for k, v in given.items() if k in known}, "prompts": prompts})

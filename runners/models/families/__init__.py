@@ -1,0 +1,1 @@
+"""Loaders by family: the library that builds the architecture and reads its checkpoint."""

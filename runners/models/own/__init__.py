@@ -1,0 +1,1 @@
+"""Models that no family builds as a whole, put together from parts of libraries."""

@@ -1,0 +1,143 @@
+"""The models that fmfair knows, and those that a user adds."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from fmfair.errors import FmfairError, listing, near
+from fmfair.runners.models.entry import Builder, Entry, check, entries_from, entry_from
+from fmfair.runners.models.sections import PYTHON
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ENTRIES = Path(__file__).parent / "entries"
+
+_added: dict[str, Entry] = {}
+
+
+def models() -> dict[str, Entry]:
+    """All models by name: those that fmfair knows, then the user's."""
+    return {**_shipped(), **_added}
+
+
+def find(name: str) -> Entry:
+    """The model of a name; punctuation and case do not matter.
+
+    Examples:
+        >>> find("RAD-DINO").feature.dim
+        768
+    """
+    known = models()
+    if name in known:
+        return known[name]
+    folded = {_folded(k): k for k in known}
+    if _folded(name) in folded:
+        return known[folded[_folded(name)]]
+    hint = near(name, known) or f"; models are {listing(known, 100)}"
+    raise FmfairError(f"no model {name!r}{hint}. register() adds a model of your own")
+
+
+def register(
+    model: Path | str | Mapping[str, Any] | Entry, *, builder: Builder | None = None, replacing: bool = False
+) -> tuple[str, ...]:
+    """Adds models to the registry, and returns their names.
+
+    Args:
+        model: A TOML file with one table per model, a mapping with the same fields and `name`, or an entry.
+        builder: A function that gets the path of the checkpoint, or None, and returns a torch module that turns images
+            into features, or a `Tower`.
+        replacing: Whether a model of the same name may be replaced.
+
+    Examples:
+        >>> def build(checkpoint):
+        ...     import torch
+        ...
+        ...     return torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(4), torch.nn.Flatten())
+        >>> register(
+        ...     {"name": "pixels", "image": {"steps": ["rgb", "scale"], "size": 32}, "feature": {"dim": 48}},
+        ...     builder=build,
+        ... )
+        ('pixels',)
+        >>> unregister("pixels")
+    """
+    entries = _read(model)
+    if builder is not None:
+        if len(entries) != 1:
+            raise FmfairError(f"a builder makes one model, and {len(entries)} are described")
+        entries = [replace(entries[0], builder=builder, loader=replace(entries[0].loader, family=PYTHON))]
+    for entry in entries:
+        check(entry)
+        if entry.loader.family == PYTHON and entry.builder is None:
+            raise FmfairError(f"model {entry.name!r}: loader.family is missing; name a loader, or give builder=")
+        if entry.name in models() and not replacing:
+            raise FmfairError(f"there is a model {entry.name!r} already; choose another name, or say replacing=True")
+    _added.update({entry.name: entry for entry in entries})
+    return tuple(entry.name for entry in entries)
+
+
+def unregister(name: str) -> None:
+    """Takes a model of the user's out of the registry."""
+    if name not in _added:
+        raise FmfairError(f"no model {name!r} was registered{near(name, _added)}")
+    del _added[name]
+
+
+def table() -> pl.DataFrame:
+    """All models as a table: what each is, what it takes and gives, its licence, and how it was verified."""
+    return pl.DataFrame([_row(entry) for entry in models().values()])
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "title": entry.title,
+        "kind": entry.model.kind,
+        "domain": entry.model.domain,
+        "size": entry.image.size,
+        "feature": entry.feature.take,
+        "dim": entry.feature.dim,
+        "shared_dim": entry.feature.shared_dim or None,
+        "params_m": entry.loader.params_m,
+        "loader": entry.loader.family,
+        "source": entry.source.hub_id or ", ".join(entry.source.files),
+        "licence": entry.model.licence,
+        "gated": entry.model.gated,
+        "verified": entry.model.verified,
+    }
+
+
+def _read(model: Path | str | Mapping[str, Any] | Entry) -> list[Entry]:
+    if isinstance(model, Entry):
+        return [model]
+    if isinstance(model, Mapping):
+        return [entry_from(model)]
+    return read_file(Path(model).expanduser())
+
+
+def read_file(path: Path) -> list[Entry]:
+    """The models of a TOML file."""
+    try:
+        return entries_from(tomllib.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError as error:
+        raise FmfairError(f"no file of models at {path}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise FmfairError(f"{path} is not TOML: {error}") from error
+
+
+@cache
+def _shipped() -> dict[str, Entry]:
+    return {entry.name: entry for path in sorted(ENTRIES.glob("*.toml")) for entry in read_file(path)}
+
+
+def _folded(name: str) -> str:
+    return "".join(c for c in name.lower() if c.isalnum())

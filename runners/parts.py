@@ -1,0 +1,169 @@
+"""A long run as parts: each a Parquet file that is written whole, so that a killed run goes on where it stopped.
+
+Part `k` holds the rows of the k-th stretch of the manifest, whatever job makes it. `_run.json` beside the parts says
+what the run is of; whoever comes with anything else is refused. A part that is being made is locked for as long as its
+process lives: several jobs may work in one folder, and none does what another one does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import polars as pl
+
+from fmfair.atomic import whole_file
+from fmfair.errors import FmfairError, plural
+
+SCHEMA_VERSION = 1
+RUN = "_run.json"
+LOCKS = ".locks"
+# The key of our own in the metadata of a Parquet file.
+METADATA = "fmfair"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of one run in one folder.
+
+    Attributes:
+        folder: Where they lie.
+        count: How many there are when the run is complete.
+        identity: What the rows depend on: the same in every job of a run.
+        provenance: What else is recorded: versions, the date, the device.
+    """
+
+    folder: Path
+    count: int
+    identity: Mapping[str, Any]
+    provenance: Mapping[str, Any]
+
+    def begin(self) -> None:
+        """Says what the run is of, or makes sure that what was begun here is the same.
+
+        Raises:
+            FmfairError: The folder holds parts of another run.
+        """
+        described = {"schema_version": SCHEMA_VERSION, "parts": self.count, "identity": dict(self.identity)}
+        file = self.folder / RUN
+        if not file.exists():
+            with whole_file(file) as path:
+                path.write_text(json.dumps(described, indent=1, ensure_ascii=False), encoding="utf-8")
+        began = described_run(file)
+        changed = list(_changes(began, json.loads(json.dumps(described))))
+        if changed:
+            raise FmfairError(
+                f"{self.folder} holds a run of something else: {'; '.join(changed)}. Name another folder, or remove "
+                "this one"
+            )
+
+    def missing(self, job: int = 0, jobs: int = 1) -> list[int]:
+        """The numbers of the parts that are not there yet, of every `jobs`-th one from `job` on."""
+        return [k for k in range(job, self.count, jobs) if not self._path(k).exists()]
+
+    @contextmanager
+    def claimed(self, number: int) -> Iterator[bool]:
+        """Whether the part is ours to make: not there, and no other process is at it. Locked until the block ends."""
+        file = self.folder / LOCKS
+        with file.open("a+b") as handle:
+            ours = _locked(handle, number)
+            try:
+                yield ours and not self._path(number).exists()
+            finally:
+                if ours:
+                    _unlock(handle, number)
+
+    def write(self, number: int, rows: pl.DataFrame) -> None:
+        """Writes a part under a temporary name, and renames it."""
+        about = {
+            "schema_version": SCHEMA_VERSION,
+            "part": number,
+            "parts": self.count,
+            "identity": dict(self.identity),
+            "provenance": dict(self.provenance),
+        }
+        with whole_file(self._path(number)) as path:
+            rows.write_parquet(path, compression="zstd", metadata={METADATA: json.dumps(about, ensure_ascii=False)})
+
+    def _path(self, number: int) -> Path:
+        return self.folder / f"part-{number:05d}.parquet"
+
+
+def stretch(number: int, size: int, rows: int) -> range:
+    """The positions of the rows of a part."""
+    return range(number * size, min((number + 1) * size, rows))
+
+
+def described_run(file: Path) -> dict[str, Any]:
+    """What `_run.json` says.
+
+    Raises:
+        FmfairError: It is not readable as what this version writes.
+    """
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise FmfairError(f"cannot read {file}: {error}") from error
+    if not isinstance(found, dict) or found.get("schema_version") != SCHEMA_VERSION:
+        raise FmfairError(f"{file} was not written by this version of fmfair (schema version {SCHEMA_VERSION})")
+    return found
+
+
+def read_parts(folder: Path | str) -> tuple[pl.LazyFrame, dict[str, Any]]:
+    """The rows of a complete run, and what it is of.
+
+    Raises:
+        FmfairError: There is no run, several, or one that is not complete.
+    """
+    root = Path(folder).expanduser()
+    found = sorted(root.rglob(RUN)) if root.is_dir() else []
+    if len(found) != 1:
+        what = "no run" if not found else f"{len(found)} runs ({', '.join(str(f.parent) for f in found[:3])})"
+        raise FmfairError(f"{root} holds {what}; name the folder that holds one, with a file {RUN}")
+    run = described_run(found[0])
+    parts = sorted(found[0].parent.glob("part-*.parquet"))
+    if len(parts) != run["parts"]:
+        raise FmfairError(
+            f"{found[0].parent} is not complete: {len(parts)} of {plural(run['parts'], 'part')} are there; the same "
+            "command makes the rest"
+        )
+    return pl.scan_parquet(parts, hive_partitioning=False), run
+
+
+def _changes(began: Any, now: Any, name: str = "") -> Iterator[str]:
+    """What differs between two descriptions, by its place."""
+    if isinstance(began, dict) and isinstance(now, dict):
+        for key in dict.fromkeys([*began, *now]):
+            yield from _changes(began.get(key), now.get(key), f"{name}.{key}" if name else key)
+    elif began != now:
+        yield f"{name.removeprefix('identity.')} was {_short(began)} and is {_short(now)}"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _locked(handle: IO[bytes], number: int) -> bool:
+    """Locks one byte of a file, which the system frees when the process ends; always where there are no such locks."""
+    try:
+        import fcntl
+    except ImportError:  # a system without them
+        return True
+    try:
+        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
+    except OSError:
+        return False
+    return True
+
+
+def _unlock(handle: IO[bytes], number: int) -> None:
+    try:
+        import fcntl
+    except ImportError:
+        return
+    fcntl.lockf(handle, fcntl.LOCK_UN, 1, number)

@@ -1,0 +1,153 @@
+"""Predictions: what models say of the images of a manifest, as the table that `fmfair.evaluate` reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import polars as pl
+
+from fmfair.atomic import whole_file
+from fmfair.errors import FmfairError, check_choice, listing, plural
+from fmfair.runners.manifest import Manifest
+from fmfair.runners.parts import METADATA, SCHEMA_VERSION
+from fmfair.runners.similarity import Floats, probabilities
+from fmfair.runners.tables import OK, PREDICTIONS
+
+# What makes a prediction of the slices of a volume: the slice with the highest score, or the mean of their log-odds.
+POOLS = ("max", "mean")
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """The embeddings of the rows of a manifest.
+
+    Attributes:
+        rows: The table of embeddings of the images of the chosen splits, in the order of the manifest.
+        vectors: A row of Float32 for each that is `ok`, in that order.
+    """
+
+    rows: pl.DataFrame
+    vectors: np.ndarray[Any, np.dtype[np.float32]]
+
+    @classmethod
+    def of(cls, manifest: pl.DataFrame, embeddings: pl.LazyFrame, column: str) -> Embedded:
+        """The embeddings of the rows of a manifest.
+
+        Args:
+            manifest: Its rows.
+            embeddings: A table of embeddings.
+            column: `feature` or `shared`.
+
+        Raises:
+            FmfairError: The table has no such column, or lacks images.
+        """
+        if column not in embeddings.collect_schema():
+            raise FmfairError(f"the embeddings have no column {column!r}: the model has no text tower")
+        wanted = manifest.select("sample_id").with_row_index("row")
+        found = wanted.lazy().join(
+            embeddings.select("sample_id", "slice", "status", "reason", column), on="sample_id", how="left"
+        )
+        rows = found.sort("row", "slice", nulls_last=False).collect()
+        lacking = rows.filter(pl.col("status").is_null())
+        if lacking.height:
+            raise FmfairError(
+                f"the embeddings lack {plural(lacking.height, 'image')} of the manifest (first: "
+                f"{listing(lacking['sample_id'].head(3).to_list())}); embed this manifest first"
+            )
+        vectors = rows.filter(pl.col("status") == OK)[column]
+        return cls(rows.drop(column), np.asarray(vectors.to_numpy(), dtype=np.float32))
+
+    @property
+    def of_vector(self) -> pl.Series:
+        """The row of the manifest of each vector."""
+        return self.rows.filter(pl.col("status") == OK)["row"]
+
+
+def pooled(embedded: Embedded, scores: Mapping[str, Floats], pool: str) -> pl.DataFrame:
+    """One row per image of the manifest, with `y_logit` and what else is known of the slice that counts.
+
+    Args:
+        embedded: The images.
+        scores: `y_logit` of every vector, and further columns.
+        pool: One of `POOLS`.
+
+    Returns:
+        Columns `row`, `status`, `reason`, and those of the scores; NULL where no slice could be used.
+    """
+    check_choice("slices", pool, POOLS)
+    known = pl.DataFrame({"row": embedded.of_vector, **{name: pl.Series(v) for name, v in scores.items()}})
+    names = list(scores)
+    if pool == "max":
+        best = pl.col(names).get(pl.col("y_logit").arg_max())
+        values = known.group_by("row", maintain_order=True).agg(best)
+    else:
+        values = known.group_by("row", maintain_order=True).agg(pl.col(names).mean())
+    good = pl.col("status") == OK
+    bad = pl.col("reason").filter(~good).first()
+    some = pl.format("{} of {} slices left out: {}", (~good).sum(), pl.len(), bad)
+    states = embedded.rows.group_by("row", maintain_order=True).agg(
+        status=pl.when(good.any()).then(pl.lit(OK)).otherwise(pl.col("status").first()),
+        reason=pl.when(~good.any()).then(bad).when((~good).any()).then(some),
+    )
+    return states.join(values, on="row", how="left", maintain_order="left")
+
+
+def predictions(manifest: Manifest, rows: pl.DataFrame, label: str, found: pl.DataFrame, model: str) -> pl.DataFrame:
+    """The predictions of one label.
+
+    Args:
+        manifest: The data set.
+        rows: The rows of its table that were predicted.
+        label: The column of labels.
+        found: As from `pooled`.
+        model: The name of the model.
+    """
+    logit = found["y_logit"].cast(pl.Float64)
+    score = pl.Series(probabilities(logit.fill_null(0.0).to_numpy()))
+    own = {
+        "dataset": pl.lit(manifest.about.dataset),
+        "model": pl.lit(model),
+        "label": pl.lit(label),
+        "y_true": pl.col(label),
+        "y_score": pl.lit(score.set(logit.is_null(), None)),
+        "y_logit": pl.lit(logit),
+        **{name: pl.lit(found[name]) for name in ("status", "reason")},
+    }
+    columns = [(own[c] if c in own else pl.col(c)).cast(t).alias(c) for c, t in PREDICTIONS.items()]
+    more = [pl.lit(found[c]).alias(c) for c in found.columns if c not in ("row", "y_logit", "status", "reason")]
+    return rows.select(*columns, *more, *manifest.attributes)
+
+
+def write_predictions(table: pl.DataFrame, folder: Path | str, usage: str, provenance: Mapping[str, Any]) -> Path:
+    """Writes predictions below a folder, by usage, data set and model, and returns the file.
+
+    Raises:
+        FmfairError: The file cannot be written.
+    """
+    names = {"usage": usage, **{key: str(table[key][0]) for key in ("dataset", "model") if table.height}}
+    file = Path(folder) / as_folder(names) / "part-00000.parquet"
+    about = {"schema_version": SCHEMA_VERSION, "kind": "predictions", "usage": usage, **provenance}
+    with whole_file(file) as path:
+        table.write_parquet(path, compression="zstd", metadata={METADATA: json.dumps(about, ensure_ascii=False)})
+    return file
+
+
+def as_folder(names: Mapping[str, str]) -> Path:
+    """Names and values as the folders of a hive, by percent signs where a value would not be one name.
+
+    Examples:
+        >>> as_folder({"dataset": "x-rays", "model": "a/b"}).as_posix()
+        'dataset=x-rays/model=a%2Fb'
+    """
+    return Path(*(f"{key}={quote(value, safe=' ') or '%00'}" for key, value in names.items()))
+
+
+def stacked(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """The predictions of all labels."""
+    return pl.concat(tables, how="diagonal")

@@ -1,0 +1,128 @@
+"""A user's own table as a manifest: which column is what, given or found by the usual names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from fmfair import readers
+from fmfair.columns import ROLE_NAMES, normalise
+from fmfair.errors import FmfairError, Problems, listing, near
+from fmfair.notes import Notes
+from fmfair.runners.tables import MANIFEST
+
+# The usual names of the columns of a manifest, in the form of `fmfair.columns.normalise`, the likeliest first.
+NAMES = {
+    "path": ("path", "image_path", "file_path", "filepath", "filename", "file_name", "file", "image"),
+    "sample_id": (*ROLE_NAMES["sample_id"], "img_id", "id"),
+    "patient_id": ROLE_NAMES["patient"],
+    "split": ("split", "subset", "partition", "set"),
+}
+SPLIT_WORDS = {
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("validation", "val", "valid", "dev", "development"), "validation"),
+    **dict.fromkeys(("test", "testing", "holdout"), "test"),
+}
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns of a user's table, by what they are; what is left out is found by its usual name.
+
+    Attributes:
+        path: The images, as paths from the root.
+        sample_id: What tells the images apart; where there is no such column, their paths.
+        patient_id: The patients; where there is no such column, each image is one of its own.
+        split: train, validation and test; where there is no such column, all images are test.
+        labels: Columns of 0 and 1, empty where unknown.
+        attributes: Groups or numbers such as sex and age.
+    """
+
+    path: str | None = None
+    sample_id: str | None = None
+    patient_id: str | None = None
+    split: str | None = None
+    labels: Sequence[str] | None = None
+    attributes: Sequence[str] | None = None
+
+
+@dataclass(frozen=True)
+class Found:
+    """A table whose columns have the names of a manifest."""
+
+    table: pl.DataFrame
+    labels: tuple[str, ...]
+    attributes: tuple[str, ...]
+
+
+def in_roles(path: Path, roles: Roles, notes: Notes) -> Found:
+    """The user's table with the columns of a manifest.
+
+    Raises:
+        FmfairError: It cannot be read, or a column is missing.
+    """
+    table = readers.scan(path).collect()
+    single = {role: _single(role, getattr(roles, role), table.columns) for role in NAMES}
+    labels = _several("labels", roles.labels, table.columns, ROLE_NAMES["y_true"])
+    found = (*(name for name in single.values() if name is not None), *labels)
+    free = [name for name in table.columns if name not in found]
+    attributes = tuple(_several("attributes", roles.attributes, free, ROLE_NAMES["attributes"]))
+    problems = Problems()
+    if single["path"] is None:
+        problems.add(
+            f"no column with image paths; name it: roles=Roles(path='...'); there is {listing(table.columns, 20)}"
+        )
+    named = [*single.values(), *labels, *(roles.attributes or ())]
+    for name in dict.fromkeys(name for name in named if name is not None):
+        if name not in table.columns:
+            problems.add(f"no column {name!r}{near(name, table.columns)}; there is {listing(table.columns, 20)}")
+    problems.raise_if_any()
+    clash = [name for name in (*labels, *attributes) if name in MANIFEST and name not in single.values()]
+    if clash:
+        raise FmfairError(f"column {listing(clash)} has the name of another column of a manifest; rename it")
+    identified = _identified(table, single, notes)
+    _say_found(roles, labels, attributes, notes)
+    return Found(identified.hstack(table.select(*labels, *attributes)), tuple(labels), attributes)
+
+
+def _single(role: str, given: str | None, columns: Sequence[str]) -> str | None:
+    if given is not None:
+        return given
+    folded = {normalise(name): name for name in reversed(columns)}
+    return next((folded[name] for name in NAMES[role] if name in folded), None)
+
+
+def _several(role: str, given: Sequence[str] | None, columns: Sequence[str], usual: Sequence[str]) -> list[str]:
+    if isinstance(given, str):
+        raise FmfairError(f"{role}={given!r} is one text; give a list of columns: {role}=[{given!r}]")
+    return list(given) if given is not None else [name for name in columns if normalise(name) in usual]
+
+
+def _identified(table: pl.DataFrame, single: dict[str, str | None], notes: Notes) -> pl.DataFrame:
+    """The four columns that every manifest has; what is missing is made up from the others, and said."""
+    path, sample, patient, split = (single[role] for role in ("path", "sample_id", "patient_id", "split"))
+    assert path is not None
+    if sample is None:
+        notes.say(f"no column of sample ids: the paths in {path!r} take their place")
+    if patient is None:
+        notes.warn("no column of patients: every image counts as a patient of its own; name one with patient_id=")
+    if split is None:
+        notes.say("no column of splits: all images are test")
+    word = pl.lit("test") if split is None else pl.col(split).cast(pl.String).str.strip_chars()
+    return table.select(
+        sample_id=pl.col(sample or path).cast(pl.String),
+        patient_id=pl.col(patient or sample or path).cast(pl.String),
+        path=pl.col(path).cast(pl.String),
+        split=word.str.to_lowercase().replace(SPLIT_WORDS),
+    )
+
+
+def _say_found(roles: Roles, labels: Sequence[str], attributes: Sequence[str], notes: Notes) -> None:
+    for role, given, columns in (("labels", roles.labels, labels), ("attributes", roles.attributes, attributes)):
+        if given is None:
+            notes.say(
+                f"{role} found by name: {listing(columns, 20)}" if columns else f"no column of {role} found by name"
+            )

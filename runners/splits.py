@@ -1,0 +1,213 @@
+"""Splits: by patient, seeded and in proportion; and the published rule of FairMedFM, which knows no patients."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from fmfair.errors import FmfairError, Problems, listing, near, plural
+from fmfair.notes import Notes
+from fmfair.runners.tables import SPLITS
+
+RATIO = (0.7, 0.1, 0.2)
+# Where ages are cut to balance over them, as `fmfair.evaluate` cuts them.
+AGES = (18.0, 40.0, 60.0, 80.0)
+# A column with more numbers than this is no list of groups.
+MOST_NUMBERS = 20
+MISSING = "missing"
+
+
+def split_by_patient(
+    table: pl.DataFrame,
+    *,
+    ratio: Sequence[float] = RATIO,
+    seed: int = 0,
+    balance: Sequence[str] = (),
+    bins: Mapping[str, Sequence[float]] | None = None,
+) -> pl.Series:
+    """The split of every row, with all rows of a patient in the same one.
+
+    Who goes where depends on the patients, the seed and, with `balance`, on the values of those columns; never on the
+    order of the rows.
+
+    Args:
+        table: With a column `patient_id` and those of `balance`.
+        ratio: The shares of training, validation and test patients; with `balance`, of rows.
+        seed: Another seed gives other splits.
+        balance: Attributes and labels: each combination of their values is shared out by the ratio.
+        bins: Where the numbers of a column of `balance` are cut, left-closed; ages are cut at 18, 40, 60 and 80.
+
+    Raises:
+        FmfairError: The ratio is none, there are fewer patients than splits, or a column cannot be balanced over.
+
+    Examples:
+        >>> table = pl.DataFrame({"patient_id": ["a", "a", "b", "c", "d"]})
+        >>> split_by_patient(table, ratio=(0.5, 0.25, 0.25)).to_list()
+        ['train', 'train', 'validation', 'test', 'train']
+    """
+    _check(table, ratio, balance)
+    cells = _cells(table, balance, bins or {})
+    patients, row_patients = np.unique(table["patient_id"].cast(pl.String).to_numpy(), return_inverse=True)
+    wanted = [i for i, share in enumerate(ratio) if share > 0]
+    if len(patients) < len(wanted):
+        raise FmfairError(f"{plural(len(patients), 'patient')} cannot be shared out over {len(wanted)} splits")
+    members = _members(row_patients, cells, len(patients), rows_count=bool(balance))
+    order = sorted(range(len(patients)), key=lambda p: _digest(seed, str(patients[p])))
+    chosen = _shared_out(order, members, [ratio[i] / sum(ratio) for i in wanted])
+    names = np.array([SPLITS[wanted[i]] for i in chosen])
+    return pl.Series("split", names[row_patients], dtype=pl.String)
+
+
+def split_as_fairmedfm(table: pl.DataFrame, notes: Notes, *, sex: str = "sex") -> pl.Series:
+    """The split of every row by the published rule; NULL for rows without a sex, which it leaves out.
+
+    Of each sex as many ids are drawn for the test as a fifth of the ids of the rarer sex, rounded down, with
+    scikit-learn's `train_test_split(random_state=0)`; the rest is for training, and nothing for validation. The rule
+    draws ids of images, not patients.
+
+    Args:
+        table: With the columns `sample_id`, `patient_id` and the sex.
+        notes: Takes how many patients are on both sides.
+        sex: The column of the sexes.
+
+    Raises:
+        FmfairError: There is no such column, it has not two values, or too few rows.
+    """
+    if sex not in table.columns:
+        raise FmfairError(f"the published split is drawn within each sex, and there is no column {sex!r}")
+    groups = [table.filter(pl.col(sex) == value)["sample_id"].unique().sort() for value in sorted(_values(table[sex]))]
+    if len(groups) != 2:
+        raise FmfairError(f"the published split is drawn within two sexes; {sex!r} has {len(groups)}")
+    size = min(int(0.2 * len(ids)) for ids in groups)
+    if size == 0:
+        raise FmfairError("the published split needs five images of each sex")
+    tested = pl.concat([ids.gather(drawn(len(ids), size)) for ids in groups])
+    trained = pl.concat(groups).filter(~pl.concat(groups).is_in(tested.implode()))
+    split = table.select(
+        pl.when(pl.col("sample_id").is_in(tested.implode()))
+        .then(pl.lit("test"))
+        .when(pl.col("sample_id").is_in(trained.implode()))
+        .then(pl.lit("train"))
+        .alias("split")
+    ).to_series()
+    both = table.with_columns(split).drop_nulls("split").group_by("patient_id").agg(pl.col("split").n_unique())
+    shared = both.filter(pl.col("split") > 1).height
+    notes.warn(
+        "the published FairMedFM split draws images, not patients, so one patient can be in training and in the test: "
+        f"{shared:,} of {plural(both.height, 'patient')} here are in both"
+    )
+    return split
+
+
+def drawn(count: int, size: int) -> NDArray[np.int64]:
+    """The positions that scikit-learn's `train_test_split(test_size=size, random_state=0)` draws for the test.
+
+    Examples:
+        >>> drawn(10, 3).tolist()
+        [2, 8, 4]
+    """
+    generator = np.random.RandomState(0)
+    return np.asarray(generator.permutation(count)[:size])
+
+
+def _check(table: pl.DataFrame, ratio: Sequence[float], balance: Sequence[str]) -> None:
+    problems = Problems()
+    if len(ratio) != len(SPLITS) or not all(math.isfinite(r) and r >= 0 for r in ratio) or sum(ratio) <= 0:
+        problems.add(f"ratio={tuple(ratio)} must be three shares, of training, validation and test: {RATIO}")
+    for name in ("patient_id", *balance):
+        if name not in table.columns:
+            problems.add(
+                f"no column {name!r} to split by{near(name, table.columns)}; there is {listing(table.columns)}"
+            )
+    if "patient_id" in table.columns and table["patient_id"].null_count():
+        problems.add(f"patient_id is missing in {plural(table['patient_id'].null_count(), 'row')}")
+    problems.raise_if_any()
+
+
+def _values(column: pl.Series) -> list[str]:
+    return [str(value) for value in column.drop_nulls().unique()]
+
+
+def _cells(table: pl.DataFrame, balance: Sequence[str], bins: Mapping[str, Sequence[float]]) -> NDArray[np.int64]:
+    """The number of the combination of values that each row is in."""
+    if not balance:
+        return np.zeros(table.height, np.int64)
+    problems, texts = Problems(), []
+    for name in balance:
+        with problems.collecting():
+            texts.append(groups_of(table[name], bins.get(name)))
+    problems.raise_if_any()
+    joined = pl.DataFrame(texts).select(pl.concat_str(pl.all(), separator="\0")).to_series()
+    return np.unique(joined.to_numpy(), return_inverse=True)[1].astype(np.int64)
+
+
+def groups_of(column: pl.Series, cuts: Sequence[float] | None = None) -> pl.Series:
+    """The values as texts; numbers by the interval that they are in, left-closed; what is missing is a group too."""
+    if cuts is None and column.name.lower() == "age" and column.dtype.is_numeric():
+        cuts = AGES
+    if cuts is not None:
+        if not cuts or not column.dtype.is_numeric():
+            raise FmfairError(f"column {column.name!r} needs cut points and numbers to be cut")
+        numbers = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
+        edges = sorted(cuts)
+        inner = [f"{low:g}-{high:g}" for low, high in pairwise(edges)]
+        names = np.array([f"<{edges[0]:g}", *inner, f">={edges[-1]:g}"])
+        inside = names[np.searchsorted(np.asarray(edges, float), numbers, "right")]
+        return pl.Series(column.name, inside).set(column.is_null(), MISSING)
+    if column.dtype.is_float() and column.n_unique() > MOST_NUMBERS:
+        raise FmfairError(
+            f"column {column.name!r} holds many numbers; give its cut points: bins={{{column.name!r}: [40, 60]}}"
+        )
+    return column.cast(pl.String).fill_null(MISSING)
+
+
+def _members(
+    row_patients: NDArray[np.int64], cells: NDArray[np.int64], patients: int, *, rows_count: bool
+) -> list[list[tuple[int, float]]]:
+    """Of each patient the cells of the rows and how many rows are in each; one of one where only patients count."""
+    if not rows_count:
+        return [[(0, 1.0)] for _ in range(patients)]
+    pairs, counts = np.unique(np.stack([row_patients, cells], axis=1), axis=0, return_counts=True)
+    members: list[list[tuple[int, float]]] = [[] for _ in range(patients)]
+    for (patient, cell), count in zip(pairs.tolist(), counts.tolist(), strict=True):
+        members[patient].append((cell, float(count)))
+    return members
+
+
+def _digest(seed: int, patient: str) -> bytes:
+    return hashlib.blake2b(f"{seed}\0{patient}".encode(), digest_size=16).digest()
+
+
+def _shared_out(
+    order: Sequence[int], members: Sequence[Sequence[tuple[int, float]]], shares: Sequence[float]
+) -> list[int]:
+    """The split of each patient: one after the other goes where the most is missing of what the patient has.
+
+    Where that is the same in two splits, the one that lacks more rows of any kind is taken.
+    Patients with rows of rare combinations, and those with many rows, choose first, since they fit in few places.
+    """
+    totals: dict[int, float] = {}
+    for cells in members:
+        for cell, count in cells:
+            totals[cell] = totals.get(cell, 0.0) + count
+    lacking = {cell: [share * total for share in shares] for cell, total in totals.items()}
+    overall = [share * sum(totals.values()) for share in shares]
+    chosen = [0] * len(members)
+    empty = set(range(len(shares)))
+    first = sorted(order, key=lambda p: (min(totals[c] for c, _ in members[p]), -sum(n for _, n in members[p])))
+    for left, patient in zip(range(len(first), 0, -1), first, strict=True):
+        candidates = sorted(empty) if left <= len(empty) else range(len(shares))
+        need = [round(sum(lacking[c][s] * n for c, n in members[patient]), 9) for s in range(len(shares))]
+        best = max(candidates, key=lambda s: (need[s], overall[s], -s))
+        for cell, count in members[patient]:
+            lacking[cell][best] -= count
+            overall[best] -= count
+        chosen[patient] = best
+        empty.discard(best)
+    return chosen

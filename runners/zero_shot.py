@@ -1,0 +1,88 @@
+"""Zero-shot classification: images against prompts, from embeddings that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from fmfair.errors import FmfairError, check_choice, listing
+from fmfair.runners.manifest import Manifest
+from fmfair.runners.predictions import Embedded, pooled, predictions, stacked
+from fmfair.runners.similarity import Floats, Similarity
+
+# `pairs`: every label by its own negative and positive prompts. `classes`: the labels exclude each other, and the
+# positive prompts of all of them are compared.
+AMONG = ("pairs", "classes")
+
+
+def zero_shot(
+    manifest: Manifest,
+    images: pl.LazyFrame,
+    texts: pl.DataFrame,
+    *,
+    model: str,
+    similarity: Similarity | None = None,
+    among: str = "pairs",
+    splits: Sequence[str] = ("test",),
+    slices: str = "max",
+) -> pl.DataFrame:
+    """Predictions of images by their similarity to prompts.
+
+    Args:
+        manifest: The data set.
+        images: Its embeddings, with the column `shared`.
+        texts: Vectors of prompts, as from `texts.embed_texts`.
+        model: The name of the model, for the column `model`.
+        similarity: The convention; without it both sides normalised, scale 1, softmax.
+        among: `"pairs"` or `"classes"`.
+        splits: Which images are predicted.
+        slices: What makes a prediction of a volume: `"max"`, the slice with the highest score, or `"mean"`.
+
+    Returns:
+        The predictions table; beside it `similarity`, the raw similarity to the class, and for pairs
+        `similarity_negative`, that to its opposite: before scale, bias and link.
+
+    Raises:
+        FmfairError: A label has no prompts, or the embeddings lack images.
+    """
+    similarity = similarity or Similarity()
+    check_choice("among", among, AMONG)
+    lacking = [label for label in manifest.labels if label not in set(texts["label"])]
+    if lacking:
+        raise FmfairError(f"no prompts for {listing(lacking)}; there are some for {listing(texts['label'].unique())}")
+    rows = manifest.of_split(*splits)
+    embedded = Embedded.of(rows, images, "shared")
+    found = _pairs if among == "pairs" else _classes
+    scored = found(embedded.vectors, texts, manifest.labels, similarity)
+    return stacked(
+        [
+            predictions(manifest, rows, label, pooled(embedded, scores, slices), model)
+            for label, scores in zip(manifest.labels, scored, strict=True)
+        ]
+    )
+
+
+def _pairs(
+    vectors: np.ndarray, texts: pl.DataFrame, labels: Sequence[str], similarity: Similarity
+) -> list[dict[str, Floats]]:
+    scored = []
+    for label in labels:
+        raw = similarity.raw(vectors, [_vectors(texts, label, positive=p) for p in (False, True)])
+        logits = similarity.logits(raw)[:, 1]
+        scored.append({"y_logit": logits, "similarity": raw[:, 1], "similarity_negative": raw[:, 0]})
+    return scored
+
+
+def _classes(
+    vectors: np.ndarray, texts: pl.DataFrame, labels: Sequence[str], similarity: Similarity
+) -> list[dict[str, Floats]]:
+    raw = similarity.raw(vectors, [_vectors(texts, label, positive=True) for label in labels])
+    logits = similarity.logits(raw)
+    return [{"y_logit": logits[:, k], "similarity": raw[:, k]} for k in range(len(labels))]
+
+
+def _vectors(texts: pl.DataFrame, label: str, *, positive: bool) -> Floats:
+    chosen = texts.filter(pl.col("label") == label, pl.col("positive") == positive)["vector"]
+    return chosen.to_numpy().astype(np.float64)

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import embed_support
+import polars as pl
+import pytest
+from embed_support import Tiny, pictures, read
+from polars.testing import assert_frame_equal
+
+import fmfair
+from fmfair.runners import embedding
+from fmfair.runners.embedding import How, embed
+from fmfair.runners.parts import read_parts
+
+COUNT = 43
+QUIET = How(progress=False)
+
+
+@pytest.fixture(scope="module")
+def manifest(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return pictures(tmp_path_factory.mktemp("arrays"), COUNT)
+
+
+@pytest.fixture(autouse=True)
+def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedding, "PART", 4)
+
+
+def rows(folder: Path) -> pl.DataFrame:
+    return read_parts(folder)[0].collect()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(manifest: Any, tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(embedding, "PART", 4)
+        embed(manifest, Tiny(), folder, read, QUIET)
+    return rows(folder)
+
+
+def test_every_image_has_a_row_that_says_what_became_of_it(undisturbed: pl.DataFrame) -> None:
+    by_image = undisturbed.group_by("sample_id", maintain_order=True).agg(pl.col("status").first(), pl.len())
+
+    assert by_image["sample_id"].to_list() == [f"s{i}" for i in range(COUNT)]
+    for i, status, count in zip(range(COUNT), by_image["status"], by_image["len"], strict=True):
+        assert status == ("unreadable" if i % 7 == 6 else "not_finite" if i % 11 == 10 else "ok")
+        assert count == (3 if i % 5 == 4 and i % 7 != 6 else 1)
+    bad = undisturbed.filter(pl.col("status") != "ok")
+    assert bad["feature"].null_count() == bad["shared"].null_count() == bad.height
+    assert set(bad["reason"]) == {"not an array", "the model's output is not finite"}
+    good = undisturbed.filter(pl.col("status") == "ok")
+    assert good["reason"].null_count() == good.height
+    assert good.schema["feature"] == pl.Array(pl.Float32, 5)
+    assert good["feature"].null_count() == 0
+
+
+@pytest.mark.parametrize("how", [How(1, 1), How(3, 4), How(64, 2)])
+def test_batches_and_workers_change_nothing(how: How, manifest: Any, undisturbed: pl.DataFrame, tmp_path: Path) -> None:
+    embed(manifest, Tiny(), tmp_path, read, how)
+
+    assert_frame_equal(rows(tmp_path), undisturbed, rel_tol=1e-5, abs_tol=1e-5)
+
+
+def test_shards_make_the_same_table_together(manifest: Any, undisturbed: pl.DataFrame, tmp_path: Path) -> None:
+    left = [embed(manifest, Tiny(), tmp_path, read, How(job=job, jobs=3, progress=False)).left for job in (2, 0, 1)]
+
+    assert left == [0, 0, 0]
+    assert_frame_equal(rows(tmp_path), undisturbed)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the runs are forked")
+def test_a_run_that_is_killed_ten_times_ends_as_an_undisturbed_one(
+    manifest: Any, undisturbed: pl.DataFrame, tmp_path: Path
+) -> None:
+    command = [sys.executable, embed_support.__file__, str(manifest.root), str(COUNT), str(tmp_path)]
+    moments, there = random.Random(5), []
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as runs:
+        assert runs.stdin is not None
+        assert runs.stdout is not None
+        for _ in range(10):
+            print("run", file=runs.stdin, flush=True)
+            number = int(runs.stdout.readline())
+            time.sleep(moments.random() * 0.1)
+            os.kill(number, signal.SIGKILL)
+            assert runs.stdout.readline() == "ended\n"
+            there.append(len(list(tmp_path.glob("part-*.parquet"))))
+        runs.stdin.close()
+    embed(manifest, Tiny(), tmp_path, read, QUIET)
+
+    assert there == sorted(there)
+    assert there[0] < 11, "the first run ended before it was killed"
+    assert_frame_equal(rows(tmp_path), undisturbed)
+
+
+def test_what_is_there_is_not_made_again(manifest: Any, tmp_path: Path) -> None:
+    embed(manifest, Tiny(), tmp_path, read, QUIET)
+    before = {p.name: p.stat().st_mtime_ns for p in tmp_path.glob("part-*")}
+    tally = embed(manifest, Tiny(), tmp_path, read, QUIET)
+
+    assert sum(tally.statuses.values()) == 0
+    assert {p.name: p.stat().st_mtime_ns for p in tmp_path.glob("part-*")} == before
+
+
+def test_another_model_or_other_images_are_refused(manifest: Any, tmp_path: Path) -> None:
+    embed(manifest, Tiny(), tmp_path, read, QUIET)
+
+    with pytest.raises(fmfair.FmfairError, match=r"model\.seed was 0 and is 1"):
+        embed(manifest, Tiny(seed=1), tmp_path, read, QUIET)
+    fewer = embed_support.pictures_of(manifest.root, COUNT - 1)
+    with pytest.raises(fmfair.FmfairError, match="images was"):
+        embed(fewer, Tiny(), tmp_path, read, QUIET)
+
+
+def test_a_full_disk_leaves_whole_parts_and_says_so(
+    manifest: Any, undisturbed: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, calls = pl.DataFrame.write_parquet, []
+
+    def full(frame: pl.DataFrame, file: Any, **options: Any) -> None:
+        calls.append(file)
+        if len(calls) == 4:
+            Path(file).write_bytes(b"half")
+            raise OSError(28, "No space left on device")
+        write(frame, file, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pl.DataFrame, "write_parquet", full)
+        with pytest.raises(fmfair.FmfairError, match=r"cannot write .*No space left on device"):
+            embed(manifest, Tiny(), tmp_path, read, QUIET)
+    assert sorted(p.name for p in tmp_path.iterdir() if not p.name.startswith(".l")) == [
+        "_run.json", "part-00000.parquet", "part-00001.parquet", "part-00002.parquet",
+    ]  # fmt: skip
+    embed(manifest, Tiny(), tmp_path, read, QUIET)
+    assert_frame_equal(rows(tmp_path), undisturbed)
+
+
+@pytest.mark.parametrize("options", [{"batch_size": 0}, {"job": 2, "jobs": 2}])
+def test_impossible_ways_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(fmfair.FmfairError):
+        How(**options)

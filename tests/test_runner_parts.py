@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+import fmfair
+from fmfair.runners.parts import Parts, read_parts, stretch
+from fmfair.runners.provenance import file_hash, table_hash, versions
+
+
+def make(folder: Path, count: int = 3, **identity: object) -> Parts:
+    parts = Parts(folder, count, {"model": "m", **identity}, {"versions": {"x": "1"}})
+    parts.begin()
+    return parts
+
+
+def test_a_run_is_read_when_it_is_complete(tmp_path: Path) -> None:
+    parts = make(tmp_path / "run")
+    parts.write(0, pl.DataFrame({"a": [1, 2]}))
+    parts.write(2, pl.DataFrame({"a": [5]}))
+
+    assert parts.missing() == [1]
+    with pytest.raises(fmfair.FmfairError, match="not complete: 2 of 3 parts are there; the same command makes"):
+        read_parts(tmp_path)
+    parts.write(1, pl.DataFrame({"a": [3, 4]}))
+
+    rows, run = read_parts(tmp_path)
+    assert rows.collect()["a"].to_list() == [1, 2, 3, 4, 5]
+    assert run["identity"] == {"model": "m"}
+
+
+def test_jobs_take_every_so_many_parts(tmp_path: Path) -> None:
+    parts = make(tmp_path, count=5)
+
+    assert [parts.missing(job, 2) for job in range(2)] == [[0, 2, 4], [1, 3]]
+
+
+def test_stretches_cover_the_rows() -> None:
+    assert [list(stretch(k, 4, 10)) for k in range(3)] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+
+
+def test_another_configuration_is_refused_and_named(tmp_path: Path) -> None:
+    make(tmp_path, steps=["rgb"], size={"side": 224})
+
+    with pytest.raises(fmfair.FmfairError) as error:
+        make(tmp_path, steps=["grey"], size={"side": 320})
+
+    assert 'steps was ["rgb"] and is ["grey"]' in str(error.value)
+    assert "size.side was 224 and is 320" in str(error.value)
+
+
+def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(fmfair.FmfairError, match="holds no run; name the folder that holds one"):
+        read_parts(tmp_path)
+    (tmp_path / "_run.json").write_text("{")
+    with pytest.raises(fmfair.FmfairError, match="cannot read"):
+        read_parts(tmp_path)
+    (tmp_path / "_run.json").write_text('{"schema_version": 99}')
+    with pytest.raises(fmfair.FmfairError, match="not written by this version"):
+        read_parts(tmp_path)
+
+
+def test_every_part_says_where_it_comes_from(tmp_path: Path) -> None:
+    parts = make(tmp_path)
+    parts.write(1, pl.DataFrame({"a": [1]}))
+
+    file = pq.ParquetFile(tmp_path / "part-00001.parquet")
+    about = json.loads(file.metadata.metadata[b"fmfair"])
+    assert about["identity"] == {"model": "m"}
+    assert about["provenance"] == {"versions": {"x": "1"}}
+    assert (about["schema_version"], about["part"], about["parts"]) == (1, 1, 3)
+    assert file.metadata.row_group(0).column(0).compression == "ZSTD"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks of the kind that the system frees")
+def test_a_part_that_another_process_makes_is_left_to_it_until_it_dies(tmp_path: Path) -> None:
+    parts = make(tmp_path)
+    holder = textwrap.dedent(
+        f"""
+        import sys
+        from pathlib import Path
+        from fmfair.runners.parts import Parts
+        parts = Parts(Path({str(tmp_path)!r}), 3, {{"model": "m"}}, {{}})
+        with parts.claimed(1) as ours:
+            print(ours, flush=True)
+            sys.stdin.read()
+        """
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", holder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline().strip() == "True"
+        claims = []
+        for number in range(3):
+            with parts.claimed(number) as ours:
+                claims.append(ours)
+        other.send_signal(signal.SIGKILL)
+        other.wait()
+    with parts.claimed(1) as ours:
+        claims.append(ours)
+
+    assert claims == [True, False, True, True]
+
+
+def test_a_part_that_is_there_is_not_made_again(tmp_path: Path) -> None:
+    parts = make(tmp_path)
+    parts.write(0, pl.DataFrame({"a": [1]}))
+
+    with parts.claimed(0) as ours:
+        assert not ours
+
+
+def test_hashes_follow_the_content(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "w.bin").write_bytes(b"x")
+    frame = pl.DataFrame({"a": [1, None], "b": ["x", "y"]})
+
+    assert file_hash(tmp_path / "a") == file_hash(tmp_path / "b")
+    (tmp_path / "b" / "w.bin").write_bytes(b"y")
+    assert file_hash(tmp_path / "a") != file_hash(tmp_path / "b")
+    assert table_hash(frame) == table_hash(frame.clone())
+    assert table_hash(frame) != table_hash(frame.with_columns(pl.col("a").cast(pl.Int8)))
+    assert versions(["polars", "no-such-package"]) == {"polars": pl.__version__}

@@ -1,0 +1,204 @@
+"""Splits: whole patients, stable, seeded, balanced; and the published rule beside scikit-learn's own call."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from property_tests import examples
+from sklearn.model_selection import train_test_split
+
+from fmfair.errors import FmfairError
+from fmfair.notes import Notes
+from fmfair.runners.splits import drawn, groups_of, split_as_fairmedfm, split_by_patient
+from fmfair.runners.tables import SPLITS
+
+RATIOS = st.sampled_from([(0.7, 0.1, 0.2), (0.8, 0.0, 0.2), (0.5, 0.25, 0.25), (0.0, 0.0, 1.0), (6.0, 2.0, 2.0)])
+
+
+@st.composite
+def data_sets(draw: st.DrawFn, most_images: int = 4) -> pl.DataFrame:
+    images = draw(st.lists(st.integers(1, most_images), min_size=3, max_size=60))
+    patients = [f"p{n}" for n, count in enumerate(images) for _ in range(count)]
+    people = {p: (draw(st.sampled_from("FM")), draw(st.integers(18, 90))) for p in dict.fromkeys(patients)}
+    return pl.DataFrame(
+        {
+            "sample_id": [f"i{n}" for n in range(len(patients))],
+            "patient_id": patients,
+            "sex": [people[p][0] for p in patients],
+            "age": [float(people[p][1]) for p in patients],
+            "label": draw(st.lists(st.sampled_from([0, 1, None]), min_size=len(patients), max_size=len(patients))),
+        },
+        schema_overrides={"label": pl.Int8},
+    )
+
+
+def by_sample(table: pl.DataFrame, split: pl.Series) -> dict[str, str]:
+    return dict(zip(table["sample_id"], split, strict=True))
+
+
+@given(data_sets(), RATIOS, st.integers(0, 5), st.sampled_from([(), ("sex",), ("sex", "label"), ("age",)]))
+@examples(60)
+def test_a_patient_is_in_one_split_whatever_the_order_of_rows(
+    table: pl.DataFrame, ratio: tuple[float, float, float], seed: int, balance: tuple[str, ...]
+) -> None:
+    split = split_by_patient(table, ratio=ratio, seed=seed, balance=balance)
+    shuffled = table.sample(fraction=1.0, shuffle=True, seed=1)
+
+    assert table.with_columns(split).group_by("patient_id").agg(pl.col("split").n_unique())["split"].max() == 1
+    assert {SPLITS[i] for i in range(3) if ratio[i] > 0} == set(split)
+    again = split_by_patient(shuffled, ratio=ratio, seed=seed, balance=balance)
+    assert by_sample(shuffled, again) == by_sample(table, split)
+
+
+@given(st.integers(10, 300), RATIOS, st.integers(0, 3))
+@examples(60)
+def test_each_split_gets_its_share_of_patients(count: int, ratio: tuple[float, float, float], seed: int) -> None:
+    table = pl.DataFrame({"patient_id": [str(n) for n in range(count)]})
+
+    counts = Counter(split_by_patient(table, ratio=ratio, seed=seed))
+
+    for name, share in zip(SPLITS, ratio, strict=True):
+        assert abs(counts[name] - count * share / sum(ratio)) <= 1
+        assert (counts[name] > 0) == (share > 0)
+
+
+@given(data_sets(most_images=1), st.integers(0, 3))
+@examples(40)
+def test_balanced_splits_share_out_every_combination(table: pl.DataFrame, seed: int) -> None:
+    """With one image a patient each combination is shared out to less than one image, but for filling empty splits."""
+    split = split_by_patient(table, ratio=(0.5, 0.25, 0.25), seed=seed, balance=("sex", "label"))
+
+    for _, cell in table.with_columns(split).group_by("sex", "label"):
+        for name, share in zip(SPLITS, (0.5, 0.25, 0.25), strict=True):
+            assert abs(cell.filter(pl.col("split") == name).height - share * cell.height) <= 1 + (table.height < 12)
+
+
+def test_another_seed_gives_other_splits() -> None:
+    table = pl.DataFrame({"patient_id": [str(n) for n in range(200)]})
+
+    found = [split_by_patient(table, seed=seed).to_list() for seed in (0, 0, 1)]
+
+    assert found[0] == found[1] != found[2]
+
+
+def test_the_shares_of_rare_groups_come_near_the_ratio_with_many_images_a_patient() -> None:
+    random = np.random.default_rng(0)
+    patients = random.integers(0, 400, 1500)
+    rare = random.random(400) < 0.05
+    table = pl.DataFrame({"patient_id": [f"{p}" for p in patients], "race": np.where(rare[patients], "rare", "common")})
+
+    split = split_by_patient(table, balance=["race"])
+
+    shares = table.with_columns(split).group_by("race").agg((pl.col("split") == "test").mean())
+    assert shares["split"].to_list() == pytest.approx([0.2, 0.2], abs=0.02)
+
+
+def test_many_combinations_of_one_patient_each_do_not_all_go_to_one_split() -> None:
+    table = pl.DataFrame({"patient_id": [str(n) for n in range(40)], "race": [f"race {n}" for n in range(40)]})
+
+    assert Counter(split_by_patient(table, ratio=(1, 0, 1), balance=["race"])) == {"train": 20, "test": 20}
+
+
+def test_ages_are_balanced_between_their_cut_points_and_exactly_sixty_is_in_the_older_group() -> None:
+    ages = pl.Series("age", [59.9, 60.0, 79.0, 80.0, 17.0, None])
+
+    assert groups_of(ages).to_list() == ["40-60", "60-80", "60-80", ">=80", "<18", "missing"]
+    assert groups_of(ages, [60]).to_list() == ["<60", ">=60", ">=60", ">=60", "<60", "missing"]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"ratio": (0.8, 0.2)}, "must be three shares"),
+        ({"ratio": (0.8, -0.1, 0.3)}, "must be three shares"),
+        ({"ratio": (0.8, math.nan, 0.2)}, "must be three shares"),
+        ({"ratio": (0, 0, 0)}, "must be three shares"),
+        ({"balance": ["sexx"]}, "no column 'sexx' to split by; did you mean 'sex'?"),
+        ({"balance": ["weight"]}, r"'weight' holds many numbers; give its cut points: bins=\{'weight'"),
+        ({"balance": ["sex"], "bins": {"sex": [1]}}, "'sex' needs cut points and numbers"),
+        ({"balance": ["weight"], "bins": {"weight": []}}, "'weight' needs cut points and numbers"),
+    ],
+)
+def test_what_cannot_be_split_is_refused(options: dict[str, object], expected: str) -> None:
+    table = pl.DataFrame({"patient_id": [str(n) for n in range(40)], "sex": "F", "weight": np.arange(40) / 3})
+
+    with pytest.raises(FmfairError, match=expected):
+        split_by_patient(table, **options)  # type: ignore[arg-type]
+
+
+def test_there_must_be_enough_patients_and_each_must_be_known() -> None:
+    with pytest.raises(FmfairError, match="2 patients cannot be shared out over 3 splits"):
+        split_by_patient(pl.DataFrame({"patient_id": ["a", "b", "b", "b"]}))
+    with pytest.raises(FmfairError, match="patient_id is missing in 1 row"):
+        split_by_patient(pl.DataFrame({"patient_id": ["a", None, "b"]}))
+
+
+@pytest.mark.parametrize(("count", "size"), [(5, 1), (17, 3), (122, 24), (5631, 873)])
+def test_the_draw_is_that_of_scikit_learn(count: int, size: int) -> None:
+    ids = np.array([f"I{n:05}" for n in range(count)])
+
+    _, test = train_test_split(ids, test_size=size, random_state=0)
+
+    assert ids[drawn(count, size)].tolist() == test.tolist()
+
+
+def published(ids: pl.Series, sex: pl.Series) -> dict[str, str]:
+    """The published rule with scikit-learn's own call."""
+    by_sex = [np.unique(ids.filter(sex == value).to_numpy()) for value in ("F", "M")]
+    size = min(int(0.2 * len(by_sex[0])), int(0.2 * len(by_sex[1])))
+    found: dict[str, str] = {}
+    for group in by_sex:
+        train, test = train_test_split(group, test_size=size, random_state=0)
+        found |= dict.fromkeys(train.tolist(), "train") | dict.fromkeys(test.tolist(), "test")
+    return found
+
+
+@given(data_sets().filter(lambda t: min(t["sex"].value_counts()["count"]) >= 5 and t["sex"].n_unique() == 2))
+@examples(25)
+def test_the_published_rule_is_repeated(table: pl.DataFrame) -> None:
+    split = split_as_fairmedfm(table, Notes())
+
+    assert by_sample(table, split) == published(table["sample_id"], table["sex"])
+
+
+@pytest.mark.parametrize(
+    ("name", "women", "men", "test"),
+    [("FairVLMed10k", 5631, 4369, 1746), ("COVID-CT-MD", 122, 183, 48), ("ADNI", 261, 289, 104)],
+)
+def test_the_published_sizes_of_tests_are_reached(name: str, women: int, men: int, test: int) -> None:
+    ids = [f"{name}{n:05}" for n in range(women + men)]
+    table = pl.DataFrame({"sample_id": ids, "patient_id": ids, "sex": ["F"] * women + ["M"] * men})
+
+    assert (split_as_fairmedfm(table, Notes()) == "test").sum() == test
+
+
+def test_the_published_rule_says_whom_it_puts_on_both_sides_and_leaves_out_who_has_no_sex() -> None:
+    people = [(f"i{n:02}", f"p{n // 2}", "FM"[n // 2 % 2]) for n in range(40)] + [("i99", "p99", None)]
+    table = pl.DataFrame(people, schema=["sample_id", "patient_id", "sex"], orient="row")
+    notes = Notes()
+
+    split = split_as_fairmedfm(table, notes)
+
+    both = table.with_columns(split).drop_nulls("split").group_by("patient_id").agg(pl.col("split").n_unique())
+    count = both.filter(pl.col("split") == 2).height
+    assert count > 0
+    assert split.to_list()[-1] is None
+    assert f"{count} of 20 patients here are in both" in notes.warnings[0]
+
+
+def test_the_published_rule_needs_two_sexes() -> None:
+    ids = [str(n) for n in range(10)]
+    table = pl.DataFrame({"sample_id": ids, "patient_id": ids, "sex": ["F"] * 5 + ["M"] * 5})
+
+    with pytest.raises(FmfairError, match="no column 'sex'"):
+        split_as_fairmedfm(table.drop("sex"), Notes())
+    with pytest.raises(FmfairError, match="'sex' has 1"):
+        split_as_fairmedfm(table.head(5), Notes())
+    with pytest.raises(FmfairError, match="five images of each sex"):
+        split_as_fairmedfm(table.head(9), Notes())
