@@ -58,6 +58,13 @@ def test_named_gaps_have_the_certainty_of_their_rates() -> None:
     assert odds["p_value"] == min(1.0, 2 * min(found[rate, "difference"]["p_value"] for rate in ("tpr", "fpr")))
 
 
+def test_what_is_known_of_a_metric_is_the_same_whatever_others_are_asked_for() -> None:
+    together = gaps(T, metrics="all")
+    for metric in ("tnr", "fnr", "selection_rate", "f1", "balanced_accuracy", "brier"):
+        for key, row in gaps(T, metrics=metric).items():
+            assert row == together[key]
+
+
 def test_a_group_without_an_interval_leaves_none_for_the_gap() -> None:
     frame = T.with_columns(patient=pl.when(pl.col("group") == "A").then(0).otherwise("patient"))
     row = gaps(frame, cluster="patient")["accuracy", "difference"]

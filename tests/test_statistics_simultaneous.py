@@ -94,6 +94,9 @@ def test_worst_group() -> None:
     losses = worst_interval(low, [0.9, math.inf, 0.2, 0.4], family, higher_is_better=False, n_families=3)
     assert losses.low.tolist() == close([0.8, NAN, 0.1], nan_ok=True)
     assert losses.high.tolist() == close([math.inf, NAN, 0.4], nan_ok=True)
+    each = worst_interval(low, high, family, higher_is_better=[True, True, False])
+    assert each.low.tolist() == close([0.5, NAN, 0.1], nan_ok=True)
+    assert each.low[0] != losses.low[0]
 
 
 @pytest.mark.parametrize("true", [(0.7, 0.7, 0.7, 0.7), (0.9, 0.7, 0.8, 0.75)])
