@@ -43,10 +43,11 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
         message = message.replace(python, command)
     names = "|".join(sorted(map(re.escape, flags), key=len, reverse=True))
     roles = "|".join(_ROLES)
+    # A name after a slash is part of a path, such as runs/model=a; but dice=/iou= are two names.
     pattern = re.compile(
         rf"(?P<quoted>{_QUOTED})"
         rf"|\blabels\[(?P<pair>{_QUOTED})\]"
-        rf"|\b(?P<name>{names})=(?P<value>{_VALUE})?(?P<same> \(--[^()]*\))?"
+        rf"|(?<!\w)(?<![^=][/\\])(?P<name>{names})=(?P<value>{_VALUE})?(?P<same> \(--[^()]*\))?"
         rf"|(?m:^(?P<lead>  - )?(?P<prefix>{names}):(?=(?P<column> column)?))"
         rf"|\b(?P<role>{roles})\b(?P<before> column)?"
         r"|\b\w+ \(command line: (?P<spelled>[^()]*)\)"
