@@ -80,9 +80,11 @@ def in_roles(path: Path, roles: Roles, notes: Notes) -> Found:
         if name not in table.columns:
             problems.add(f"no column {name!r}{near(name, table.columns)}; there is {listing(table.columns, 20)}")
     problems.raise_if_any()
-    clash = [name for name in (*labels, *attributes) if name in MANIFEST and name not in single.values()]
+    clash = [name for name in (*labels, *attributes) if name in MANIFEST]
     if clash:
-        raise FmfairError(f"column {listing(clash)} has the name of another column of a manifest; rename it")
+        raise FmfairError(
+            f"{listing(clash)} is the name of another column of a manifest; give the label or attribute another one"
+        )
     identified = _identified(table, single, notes)
     _say_found(roles, labels, attributes, notes)
     return Found(identified.hstack(table.select(*labels, *attributes)), tuple(labels), attributes)

@@ -38,7 +38,8 @@ EMBEDDINGS: Mapping[str, pl.DataType] = MappingProxyType(
     }
 )
 
-# One row per image, model and label; then the attributes.
+# One row per image, model and label; then raw similarities, where there are some, and the attributes.
+SIMILARITIES = ("similarity", "similarity_negative")
 PREDICTIONS: Mapping[str, pl.DataType] = MappingProxyType(
     {
         "sample_id": pl.String(),
