@@ -13,11 +13,11 @@ import numpy as np
 import polars as pl
 
 from fmfair.atomic import whole_file
-from fmfair.errors import FmfairError, check_choice, listing, plural
+from fmfair.errors import FmfairError, Problems, check_choice, listing, plural
 from fmfair.runners.manifest import Manifest
 from fmfair.runners.parts import METADATA, SCHEMA_VERSION
 from fmfair.runners.similarity import Floats, probabilities
-from fmfair.runners.tables import OK, PREDICTIONS
+from fmfair.runners.tables import OK, PREDICTIONS, SPLITS
 
 # What makes a prediction of the slices of a volume: the slice with the highest score, or the mean of their log-odds.
 POOLS = ("max", "mean")
@@ -67,6 +67,28 @@ class Embedded:
     def of_vector(self) -> pl.Series:
         """The row of the manifest of each vector."""
         return self.rows.filter(pl.col("status") == OK)["row"]
+
+
+def to_predict(manifest: Manifest, splits: Sequence[str]) -> pl.DataFrame:
+    """The rows of these splits.
+
+    Raises:
+        FmfairError: There is no such split or nothing in it, or the manifest has no label to predict.
+    """
+    problems = Problems()
+    for name in splits:
+        with problems.collecting():
+            check_choice("splits", name, SPLITS)
+    if not manifest.labels:
+        problems.add("the manifest has no labels to predict; name their columns with labels=")
+    problems.raise_if_any()
+    rows = manifest.of_split(*splits)
+    if rows.is_empty():
+        there = manifest.table["split"].unique(maintain_order=True)
+        raise FmfairError(
+            f"no image is in the split {listing(splits)}, so nothing is predicted; there is {listing(there)}"
+        )
+    return rows
 
 
 def pooled(embedded: Embedded, scores: Mapping[str, Floats], pool: str) -> pl.DataFrame:

@@ -13,7 +13,7 @@ import polars as pl
 
 from fmfair.errors import FmfairError, Problems, check_choice, listing, plural
 from fmfair.runners.manifest import Manifest
-from fmfair.runners.predictions import Embedded, pooled, predictions, stacked
+from fmfair.runners.predictions import Embedded, pooled, predictions, stacked, to_predict
 from fmfair.runners.selection import Judge
 from fmfair.runners.sgd import Floats, Head, Schedule, train
 
@@ -50,6 +50,8 @@ class Probe:
         for name, choices in (("solver", SOLVERS), ("select", SELECT), ("slices", ("mean", "max"))):
             with problems.collecting():
                 check_choice(name, getattr(self, name), choices)
+        if not 0 <= self.seed < 2**32:
+            problems.add(f"seed={self.seed} must be between 0 and {2**32 - 1}")
         if (self.select == "worst_auc") != bool(self.groups):
             problems.add("select='worst_auc' and groups= (the attributes it looks at) go together")
         problems.raise_if_any()
@@ -121,7 +123,7 @@ def linear_probe(
         problems.add(f"groups: no attribute {listing(lacking)}; there is {listing(manifest.attributes)}")
     problems.raise_if_any()
     embedded = {split: Embedded.of(rows, embeddings, "feature") for split, rows in by.items() if rows.height}
-    rows = manifest.of_split(*splits)
+    rows = to_predict(manifest, splits)
     wanted = Embedded.of(rows, embeddings, "feature")
     fitted, tables = [], []
     for label in manifest.labels:
@@ -207,9 +209,12 @@ def _published(rows: _Rows, probe: Probe, value: Any) -> tuple[Head, dict[str, A
 
     dim, watched = rows.features.shape[1], None if value is None else watch
     last = train(lambda at: features[at], rows.y, rows.slices, dim, probe.schedule, seed=probe.seed, watch=watched)
-    if not best:
-        return last, {"epoch": probe.schedule.epochs, probe.select: None}
-    found, epoch, head = best[0]
+    found, epoch, head = best[0] if best else (None, probe.schedule.epochs, last)
+    if not np.isfinite([*head.coef, head.intercept]).all():
+        raise FmfairError(
+            f"the weights are no longer finite after epoch {epoch}; a learning_rate below "
+            f"{probe.schedule.learning_rate:g} may help"
+        )
     return head, {"epoch": epoch, probe.select: found}
 
 

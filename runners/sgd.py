@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import cos, pi
+from math import cos, inf, pi
 from typing import Any
 
 import numpy as np
@@ -45,8 +45,10 @@ class Schedule:
     balanced: bool = True
 
     def __post_init__(self) -> None:
-        if self.epochs < 1 or self.batch_size < 1 or self.learning_rate <= 0:
-            raise FmfairError("epochs and batch_size must be at least 1, and learning_rate above 0")
+        if self.epochs < 1 or self.batch_size < 1 or not 0 < self.learning_rate < inf:
+            raise FmfairError("epochs and batch_size must be at least 1, and learning_rate above 0 and finite")
+        if not 0 <= self.weight_decay < inf:
+            raise FmfairError(f"weight_decay={self.weight_decay} must be a finite number, at least 0")
 
     def rate(self, epoch: int) -> float:
         """The learning rate of an epoch, counted from 1.

@@ -72,7 +72,7 @@ class Similarity:
             [[0.6, 1.6]]
         """
         image = np.asarray(images, dtype=np.float64)
-        image = image.reshape(len(image), self.vectors, -1)
+        image = image.reshape(len(image), self.vectors, image.shape[1] // self.vectors)
         if self.normalise_images:
             image = unit(image)
         return np.stack([self._to_class(image, np.asarray(prompts, dtype=np.float64)) for prompts in classes], axis=1)

@@ -9,7 +9,7 @@ import polars as pl
 
 from fmfair.errors import FmfairError, check_choice, listing
 from fmfair.runners.manifest import Manifest
-from fmfair.runners.predictions import Embedded, pooled, predictions, stacked
+from fmfair.runners.predictions import Embedded, pooled, predictions, stacked, to_predict
 from fmfair.runners.similarity import Floats, Similarity
 
 # `pairs`: every label by its own negative and positive prompts. `classes`: the labels exclude each other, and the
@@ -49,10 +49,10 @@ def zero_shot(
     """
     similarity = similarity or Similarity()
     check_choice("among", among, AMONG)
+    rows = to_predict(manifest, splits)
     lacking = [label for label in manifest.labels if label not in set(texts["label"])]
     if lacking:
         raise FmfairError(f"no prompts for {listing(lacking)}; there are some for {listing(texts['label'].unique())}")
-    rows = manifest.of_split(*splits)
     embedded = Embedded.of(rows, images, "shared")
     found = _pairs if among == "pairs" else _classes
     scored = found(embedded.vectors, texts, manifest.labels, similarity)
