@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import polars as pl
 
-from fmfair.errors import FmfairError
+from fmfair.errors import FmfairError, plural
 from fmfair.runners.batches import Image, Read, batched, decoded
 from fmfair.runners.parts import Parts, stretch
 from fmfair.runners.progress import progress
@@ -82,6 +82,8 @@ class How:
     def __post_init__(self) -> None:
         if self.batch_size < 1:
             raise FmfairError(f"batch_size={self.batch_size} must be at least 1")
+        if self.workers is not None and self.workers < 1:
+            raise FmfairError(f"workers={self.workers} must be at least 1")
         if not 0 <= self.job < self.jobs:
             raise FmfairError(f"shard {self.job + 1}/{self.jobs} is none; give i/n with 1 <= i <= n, such as 2/4")
 
@@ -129,6 +131,8 @@ def embed(manifest: Manifest, encoder: ImageEncoder, folder: Path | str, read: R
     count = max(-(-images.height // PART), 1)
     recorded = {"versions": versions(), "device": str(encoder.device)}
     parts = Parts(Path(folder), count, _identity(images, encoder), recorded)
+    if parts.missing():
+        _check_some_are_there(manifest)
     parts.begin()
     began, tally = time.perf_counter(), Tally(parts.folder)
     todo = parts.missing(how.job, how.jobs)
@@ -144,6 +148,16 @@ def embed(manifest: Manifest, encoder: ImageEncoder, folder: Path | str, read: R
                     parts.write(number, _table(some["sample_id"], list(found), encoder, tally))
     tally.seconds, tally.left = time.perf_counter() - began, len(parts.missing(how.job, how.jobs))
     return tally
+
+
+def _check_some_are_there(manifest: Manifest) -> None:
+    """Refuses a root below which no image lies; otherwise all of them would be kept as unreadable."""
+    paths = manifest.table["path"]
+    if not any((manifest.root / path).exists() for path in paths):
+        raise FmfairError(
+            f"none of {plural(len(paths), 'image')} is below {manifest.root} (first: {paths[0]!r}); name the folder "
+            "that the paths start from with root="
+        )
 
 
 def _identity(images: pl.DataFrame, encoder: ImageEncoder) -> dict[str, Any]:
