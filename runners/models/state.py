@@ -54,7 +54,8 @@ def _torch(path: Path, safe_globals: Sequence[str]) -> object:
     try:
         # An open file, of which no suffix is believed.
         with torch.serialization.safe_globals(allowed), path.open("rb") as file, warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*TorchScript archive")  # an error follows
+            for message in (".*TorchScript archive", "Detected pickle protocol"):
+                warnings.filterwarnings("ignore", message=message)  # an error follows
             return torch.load(file, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise FmfairError(
@@ -79,7 +80,10 @@ def _archive(path: Path) -> State:
 
 def _sharded(index: Path, wanted: Callable[[str], bool], safe_globals: Sequence[str]) -> State:
     """The wanted keys of several files, of which only those are opened that hold some."""
-    places = json.loads(index.read_text(encoding="utf-8")).get("weight_map", {})
+    try:
+        places = dict(json.loads(index.read_text(encoding="utf-8"))["weight_map"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise FmfairError(f"{index} is no index of files of weights: {error}; download it again") from error
     files = sorted({file for key, file in places.items() if wanted(key)})
     absent = [file for file in files if not (index.parent / file).is_file()]
     if absent:
