@@ -54,7 +54,7 @@ class Parts:
             with whole_file(file) as path:
                 path.write_text(json.dumps(described, indent=1, ensure_ascii=False), encoding="utf-8")
         began = described_run(file)
-        changed = list(_changes(began, json.loads(json.dumps(described))))
+        changed = list(changes(began, json.loads(json.dumps(described))))
         if changed:
             raise FmfairError(
                 f"{self.folder} holds a run of something else: {'; '.join(changed)}. Name another folder, or remove "
@@ -90,7 +90,7 @@ class Parts:
             rows.write_parquet(path, compression="zstd", metadata={METADATA: json.dumps(about, ensure_ascii=False)})
 
     def _path(self, number: int) -> Path:
-        return self.folder / f"part-{number:05d}.parquet"
+        return part_file(self.folder, number)
 
 
 def stretch(number: int, size: int, rows: int) -> range:
@@ -108,9 +108,11 @@ def described_run(file: Path) -> dict[str, Any]:
         found = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise FmfairError(f"cannot read {file}: {error}") from error
-    if not isinstance(found, dict) or found.get("schema_version") != SCHEMA_VERSION:
+    known = isinstance(found, dict) and found.get("schema_version") == SCHEMA_VERSION
+    if not known or not isinstance(found.get("parts"), int) or not isinstance(found.get("identity"), dict):
         raise FmfairError(f"{file} was not written by this version of fmfair (schema version {SCHEMA_VERSION})")
-    return found
+    described: dict[str, Any] = found
+    return described
 
 
 def read_parts(folder: Path | str) -> tuple[pl.LazyFrame, dict[str, Any]]:
@@ -124,21 +126,36 @@ def read_parts(folder: Path | str) -> tuple[pl.LazyFrame, dict[str, Any]]:
     if len(found) != 1:
         what = "no run" if not found else f"{len(found)} runs ({', '.join(str(f.parent) for f in found[:3])})"
         raise FmfairError(f"{root} holds {what}; name the folder that holds one, with a file {RUN}")
-    run = described_run(found[0])
-    parts = sorted(found[0].parent.glob("part-*.parquet"))
-    if len(parts) != run["parts"]:
+    run, place = described_run(found[0]), found[0].parent
+    every = [part_file(place, k) for k in range(run["parts"])]
+    parts = [part for part in every if part.exists()]
+    if len(parts) != len(every):
         raise FmfairError(
-            f"{found[0].parent} is not complete: {len(parts)} of {plural(run['parts'], 'part')} are there; the same "
-            "command makes the rest"
+            f"{place} is not complete: {len(parts)} of {plural(len(every), 'part')} are there; the same command makes "
+            "the rest"
         )
+    for part in parts:
+        _check_readable(part)
     return pl.scan_parquet(parts, hive_partitioning=False), run
 
 
-def _changes(began: Any, now: Any, name: str = "") -> Iterator[str]:
+def _check_readable(part: Path) -> None:
+    try:
+        pl.read_parquet_schema(part)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise FmfairError(f"{part} is damaged: {error}; remove it, and the same command makes it again") from error
+
+
+def part_file(folder: Path, number: int) -> Path:
+    """The file of a part."""
+    return folder / f"part-{number:05d}.parquet"
+
+
+def changes(began: Any, now: Any, name: str = "") -> Iterator[str]:
     """What differs between two descriptions, by its place."""
     if isinstance(began, dict) and isinstance(now, dict):
         for key in dict.fromkeys([*began, *now]):
-            yield from _changes(began.get(key), now.get(key), f"{name}.{key}" if name else key)
+            yield from changes(began.get(key), now.get(key), f"{name}.{key}" if name else key)
     elif began != now:
         yield f"{name.removeprefix('identity.')} was {_short(began)} and is {_short(now)}"
 

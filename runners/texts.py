@@ -24,8 +24,7 @@ def embed_texts(prompts: Mapping[str, Prompts], encoder: Encoder) -> pl.DataFram
     Raises:
         FmfairError: There are no prompts, or the model has no text tower.
     """
-    if not prompts:
-        raise FmfairError("there are no prompts; the manifest has none, give some with prompts=")
+    check_prompts(prompts)
     rows = _rows(prompts)
     texts = list(dict.fromkeys(text for *_, text in rows))
     vectors = encoder.encode_texts(texts)
@@ -38,6 +37,12 @@ def embed_texts(prompts: Mapping[str, Prompts], encoder: Encoder) -> pl.DataFram
     matrix = found[[place[text] for *_, text in rows]]
     table = pl.DataFrame(rows, schema={"label": pl.String, "positive": pl.Boolean, "prompt": pl.String}, orient="row")
     return table.with_columns(pl.Series("vector", matrix, dtype=pl.Array(pl.Float32, matrix.shape[1])))
+
+
+def check_prompts(prompts: Mapping[str, Prompts]) -> None:
+    """Makes sure that there are prompts at all."""
+    if not prompts:
+        raise FmfairError("there are no prompts; the manifest has none, give some with prompts=")
 
 
 def write_texts(
@@ -65,12 +70,15 @@ def read_texts(
     place = Path(file)
     if not place.is_file():
         raise FmfairError(f"no texts at {place}; embed them with the images, of a manifest that has prompts")
-    about = json.loads(pl.read_parquet_metadata(place).get(METADATA, "{}"))
+    try:
+        about = json.loads(pl.read_parquet_metadata(place).get(METADATA, "{}"))
+        table = pl.read_parquet(place)
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        raise FmfairError(f"{place} is damaged: {error}; remove it, and the prompts are encoded anew") from error
     model = about.get("model", {})
     changed = [key for key in dict.fromkeys([*model, *identity]) if model.get(key) != identity.get(key)]
     if changed:
         raise FmfairError(f"{place} holds texts of another model than the images': {listing(changed)} differ")
-    table = pl.read_parquet(place)
     if table.select("label", "positive", "prompt").rows() != _rows(prompts):
         raise FmfairError(f"{place} holds other prompts than the manifest; remove it, and they are encoded anew")
     published: dict[str, Any] = about["published"]

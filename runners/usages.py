@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,12 +20,12 @@ import polars as pl
 from fmfair.errors import FmfairError, plural
 from fmfair.runners.embedding import How, Tally, embed, images_hash
 from fmfair.runners.manifest import Manifest
-from fmfair.runners.parts import RUN, read_parts
-from fmfair.runners.predictions import as_folder, write_predictions
+from fmfair.runners.parts import RUN, changes, read_parts
+from fmfair.runners.predictions import as_folder, to_predict, write_predictions
 from fmfair.runners.probe import Fitted, Probe, linear_probe
 from fmfair.runners.provenance import table_hash, versions
 from fmfair.runners.similarity import Similarity
-from fmfair.runners.texts import embed_texts, read_texts, write_texts
+from fmfair.runners.texts import check_prompts, embed_texts, read_texts, write_texts
 from fmfair.runners.zero_shot import zero_shot
 
 if TYPE_CHECKING:
@@ -41,13 +41,17 @@ class Study:
         manifest: The data set.
         model: The name of the model in folders and in the column `model`.
         output: The folder.
-        load: Loads the model; called only where something is still to be encoded.
+        load: Loads the model; called where something is still to be encoded, and where the weights were named.
+        asked: What is known of the model's identity without loading it; embeddings that are there must agree.
+        named_weights: Whether the weights were named, so that embeddings that are there must be of these.
     """
 
     manifest: Manifest
     model: str
     output: Path
     load: Callable[[], LoadedModel]
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    named_weights: bool = False
 
     @cached_property
     def loaded(self) -> LoadedModel:
@@ -93,7 +97,18 @@ class Study:
             raise FmfairError(
                 f"{self.embeddings} holds embeddings of other images than the manifest's; name another output folder"
             )
+        self._check_model(run["identity"]["model"])
         return rows, run["identity"]
+
+    def _check_model(self, found: Mapping[str, Any]) -> None:
+        """Refuses embeddings of another model, feature, preprocessing or number type than asked for."""
+        asked = dict(self.loaded.identity if self.named_weights else self.asked)
+        changed = list(changes({key: found.get(key) for key in asked}, asked))
+        if changed:
+            raise FmfairError(
+                f"{self.embeddings} holds embeddings of something else: {'; '.join(changed)}. Name another output "
+                "folder, or call the model by another name="
+            )
 
     @property
     def missing(self) -> bool:
@@ -109,6 +124,7 @@ class Study:
     ) -> tuple[Path, list[Fitted]]:
         """Fits and writes the predictions of a linear probe, and returns their file and the heads."""
         probe = probe or Probe()
+        to_predict(self.manifest, splits)  # before anything is encoded
         images, identity = self.images(how)
         table, fitted = linear_probe(self.manifest, images, model=self.model, probe=probe, splits=splits)
         about = {"probe": asdict(probe), "heads": {one.label: one.chosen for one in fitted}, "splits": list(splits)}
@@ -134,6 +150,8 @@ class Study:
             how: How images are encoded that are not yet.
             splits: Which images are predicted.
         """
+        to_predict(self.manifest, splits)
+        check_prompts(self.manifest.about.prompts)
         images, identity = self.images(how)
         if not self.texts.exists():
             self._write_texts(self.loaded)

@@ -112,7 +112,7 @@ def models(name: str | None) -> int:
 
 
 def _study(given: Given, flags: Mapping[str, str]) -> Study:
-    from fmfair.runners.models.loading import load_model
+    from fmfair.runners.models.loading import declared_identity, load_model
     from fmfair.runners.models.registry import find, register
     from fmfair.runners.usages import Study
 
@@ -126,7 +126,10 @@ def _study(given: Given, flags: Mapping[str, str]) -> Study:
     manifest, entry = _manifest(given, flags), find(given["model"])
     loading = {name: given[name] for name in _LOADING if given[name] is not None}
     load = partial(load_model, entry.name, dataset=manifest.about.dataset, **loading)
-    return Study(manifest, given["name"] or entry.name, Path(given["output_path"] or "runs"), load)
+    declared = {name: value for name, value in loading.items() if name not in ("checkpoint", "device")}
+    asked = declared_identity(entry.name, dataset=manifest.about.dataset, **declared)
+    output_path = Path(given["output_path"] or "runs").expanduser()
+    return Study(manifest, given["name"] or entry.name, output_path, load, asked, "checkpoint" in loading)
 
 
 def _manifest(given: Given, flags: Mapping[str, str]) -> Manifest:

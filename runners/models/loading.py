@@ -73,6 +73,19 @@ def load_model(
     return LoadedModel(entry, tower, steps, preprocess, where, kind, place.weights if place else None, chosen == MIXED)
 
 
+def declared_identity(
+    name: str, *, preprocess: str = OWN, dataset: str = "", dtype: str | None = None, feature: str | None = None
+) -> dict[str, Any]:
+    """What is known of `LoadedModel.identity` before anything is loaded; the arguments are those of `load_model`."""
+    entry = with_feature(find(name), feature)
+    check_choice("preprocess", preprocess, (OWN, FAIRMEDFM))
+    known = {"name": entry.name, "feature": entry.feature.take, "preprocess": preprocess}
+    if dtype is not None:
+        _dtype(dtype)
+        known["dtype"] = dtype
+    return {**known, "steps": list(steps_for(entry, preprocess, dataset))}
+
+
 def with_feature(entry: Entry, feature: str | None) -> Entry:
     """The entry with one of its alternatives as the feature."""
     if feature is None or feature == entry.feature.take:
@@ -131,9 +144,17 @@ def _device(name: str) -> Any:
 
     if name != "auto":
         try:
-            return torch.device(name)
+            device = torch.device(name)
         except RuntimeError as error:
             raise FmfairError(f"device={name!r} is none of torch{near(name, DEVICES)}") from error
+        try:
+            torch.zeros(1, device=device).cpu()
+        except (RuntimeError, AssertionError, NotImplementedError) as error:
+            reason = str(error).strip().partition("\n")[0].partition(". ")[0].rstrip(".")
+            raise FmfairError(
+                f"device={name!r} cannot be used on this machine: {reason}; 'auto' takes the best there is"
+            ) from error
+        return device
     if torch.cuda.is_available():
         return torch.device("cuda")
     return torch.device("mps" if torch.backends.mps.is_available() else "cpu")

@@ -1,0 +1,252 @@
+"""What users get wrong in `fmfair run`: refused in words, and nothing made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import torch
+from command_line import Result, run
+from PIL import Image
+
+from fmfair.cli.wording import in_flags
+from fmfair.errors import FmfairError
+from fmfair.runners.models.encoder import Scale, Tower
+from fmfair.runners.models.registry import register, unregister
+from fmfair.runners.models.state import read_state
+from fmfair.runners.models.tokens import Tokens
+from fmfair.runners.parts import read_parts
+from fmfair.runners.probe import Probe
+from fmfair.runners.sgd import Schedule
+
+STEPS = ["rgb", "resize:8:squash:nearest:pil", "scale"]
+DIM = 12
+
+
+def pixels(_: Path | None) -> Any:
+    return torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(2), torch.nn.Flatten())
+
+
+def towers(_: Path | None) -> Tower:
+    """Images as four colours, texts as their lengths."""
+
+    def tokens(texts: Any) -> Tokens:
+        ids = torch.tensor([[len(text)] for text in texts])
+        return Tokens(ids, torch.ones_like(ids))
+
+    def vectors(ids: Any, _: Any) -> Any:
+        return torch.cos(ids * torch.arange(1.0, DIM + 1))
+
+    module = pixels(None)
+    return Tower(module, lambda b: (module(b), module(b)), vectors, tokens, Scale("constant", 10.0))
+
+
+@pytest.fixture(autouse=True)
+def models() -> Iterator[None]:
+    entry = {"image": {"steps": STEPS, "size": 8}, "feature": {"dim": DIM, "alternatives": {"cls": DIM}}}
+    register({"name": "tiny_pixels", **entry}, builder=pixels)
+    shared = {"dim": DIM, "shared_dim": DIM}
+    register({"name": "tiny_towers", "model": {"kind": "image_text"}, **entry, "feature": shared}, builder=towers)
+    yield
+    unregister("tiny_pixels")
+    unregister("tiny_towers")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> pl.DataFrame:
+    """24 pictures that get brighter."""
+    for i in range(24):
+        Image.new("L", (12, 10), 10 * i).save(tmp_path / f"{i}.png")
+    return pl.DataFrame(
+        {
+            "path": [f"{i}.png" for i in range(24)],
+            "patient_id": range(24),
+            "split": [("train", "train", "validation", "test")[i % 4] for i in range(24)],
+            "y": [i // 4 % 2 for i in range(24)],
+            "sex": ["FM"[i // 8 % 2] for i in range(24)],
+        }
+    )
+
+
+def ran(usage: str, table: pl.DataFrame, folder: Path, *more: object, model: str = "tiny_pixels") -> Result:
+    file = folder / "table.csv"
+    table.write_csv(file)
+    labels = [] if "--labels" in more else ["--labels", "y"]
+    return run("run", usage, file, "--model", model, "--output", folder / "runs", "--quiet", *labels, *more)
+
+
+def refused(*args: Any, **more: Any) -> str:
+    result = ran(*args, **more)
+    assert result.status == 2, result.out + result.err
+    assert result.out == ""
+    return result.err
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        (("--dtype", "bfloat16"), 'dtype was "float32" and is "bfloat16"'),
+        (("--feature", "cls"), 'feature was "pooler" and is "cls"'),
+        (("--preprocess", "fairmedfm"), "takes images of 8 pixels only"),
+        (("--checkpoint", "/nowhere/else"), "no checkpoint at /nowhere/else"),
+    ],
+)
+def test_embeddings_of_something_else_are_not_taken_for_what_is_asked(
+    table: pl.DataFrame, tmp_path: Path, changed: tuple[str, str], told: str
+) -> None:
+    assert ran("embed", table, tmp_path).status == 0
+
+    assert told in refused("linear-probe", table, tmp_path, *changed)
+    assert ran("linear-probe", table, tmp_path, "--dtype", "float32").status == 0
+
+
+def test_embeddings_of_another_model_or_other_weights_under_the_same_name_are_refused(
+    table: pl.DataFrame, tmp_path: Path
+) -> None:
+    def weighted(checkpoint: Path | None) -> Any:
+        assert checkpoint is not None
+        linear = torch.nn.Linear(DIM, DIM)
+        linear.load_state_dict(torch.load(checkpoint, weights_only=True))
+        return torch.nn.Sequential(pixels(None), linear)
+
+    for name in ("one.pt", "two.pt"):
+        torch.save(torch.nn.Linear(DIM, DIM).state_dict(), tmp_path / name)
+    register({"name": "tiny_weights", "image": {"steps": STEPS, "size": 8}, "feature": {"dim": DIM}}, builder=weighted)
+    try:
+        named = ("--name", "mine", "--checkpoint", tmp_path / "one.pt")
+        assert ran("linear-probe", table, tmp_path, *named, model="tiny_weights").status == 0
+        assert ran("linear-probe", table, tmp_path, *named, model="tiny_weights").status == 0
+        assert "weights was" in refused(
+            "linear-probe", table, tmp_path, *named[:3], tmp_path / "two.pt", model="tiny_weights"
+        )
+        assert 'name was "tiny_weights" and is "tiny_pixels"' in refused("linear-probe", table, tmp_path, *named[:2])
+    finally:
+        unregister("tiny_weights")
+
+
+def test_a_wrong_root_is_refused_before_anything_is_kept_of_it(table: pl.DataFrame, tmp_path: Path) -> None:
+    told = refused("embed", table, tmp_path, "--root", tmp_path / "elsewhere")
+
+    assert "none of 24 images is below" in told
+    assert "--root" in told
+    assert not (tmp_path / "runs").exists()
+    assert "24 images encoded" in ran("embed", table, tmp_path).out
+
+
+@pytest.mark.parametrize("usage", ["linear-probe", "zero-shot"])
+def test_nothing_to_predict_is_told_before_images_are_encoded(table: pl.DataFrame, tmp_path: Path, usage: str) -> None:
+    prompts = tmp_path / "prompts.toml"
+    prompts.write_text('[y]\nnegative = "a"\npositive = "bc"\n')
+    more = ("--prompts", prompts) if usage == "zero-shot" else ()
+    without = table.with_columns(split=pl.lit("train"))
+
+    assert "did you mean 'test'?" in refused(usage, table, tmp_path, *more, "--splits", "tset", model="tiny_towers")
+    assert "no image is in the split 'test'" in refused(usage, without, tmp_path, *more, model="tiny_towers")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_labels_and_prompts_are_missed_before_images_are_encoded(table: pl.DataFrame, tmp_path: Path) -> None:
+    unnamed = table.rename({"y": "dark"})
+
+    assert "no labels to predict" in refused("linear-probe", unnamed, tmp_path, "--labels", ",")
+    assert "there are no prompts" in refused("zero-shot", table, tmp_path, model="tiny_towers")
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("usage", ["linear-probe", "zero-shot"])
+def test_predictions_of_images_that_are_all_unreadable_are_empty_with_a_reason(
+    table: pl.DataFrame, tmp_path: Path, usage: str
+) -> None:
+    prompts = tmp_path / "prompts.toml"
+    prompts.write_text('[y]\nnegative = "a"\npositive = "bc"\n')
+    for path in table.filter(pl.col("split") == "test")["path"]:
+        (tmp_path / path).write_bytes(b"")
+    more = ("--prompts", prompts) if usage == "zero-shot" else ()
+
+    result = ran(usage, table, tmp_path, *more, model="tiny_towers")
+
+    assert result.status == 0, result.err
+    assert "6 predictions, 6 without a score" in result.out
+    found = pl.read_parquet(result.out.split(": ")[0], hive_partitioning=False)
+    assert found.select("status", "y_score").unique().rows() == [("unreadable", None)]
+
+
+@pytest.mark.parametrize("name", ["path", "split", "similarity", "similarity_negative", "status"])
+def test_attributes_with_the_names_of_other_columns_are_refused(table: pl.DataFrame, tmp_path: Path, name: str) -> None:
+    clash = table if name in table.columns else table.rename({"sex": name})
+
+    assert f"'{name}'" in refused("linear-probe", clash, tmp_path, "--sensitive", name)
+
+
+def test_paths_in_errors_keep_their_names_on_the_command_line(table: pl.DataFrame, tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("a file")
+
+    assert "/dataset=table/model=tiny_pixels/" in refused("embed", table, tmp_path)
+    flags = {"model": "--model", "dice": "--dice"}
+    assert in_flags("runs/model=a holds another; say model='b' or dice=/model=", flags) == (
+        "runs/model=a holds another; say --model b or --dice/--model"
+    )
+
+
+@pytest.mark.parametrize("device", ["meta", "cuda:99", "gpu"])
+def test_devices_that_are_not_there_are_refused_in_words(table: pl.DataFrame, tmp_path: Path, device: str) -> None:
+    assert f"--device {device} " in refused("embed", table, tmp_path, "--device", device)
+
+
+@pytest.mark.parametrize("given", [("--workers", 0), ("--workers", -1), ("--batch-size", 0)])
+def test_shares_of_the_work_are_at_least_one(table: pl.DataFrame, tmp_path: Path, given: tuple[str, int]) -> None:
+    assert "must be at least 1" in refused("embed", table, tmp_path, *given)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32])
+def test_seeds_that_no_library_takes_are_refused(seed: int) -> None:
+    with pytest.raises(FmfairError, match="between 0 and 4294967295"):
+        Probe(seed=seed)
+
+
+@pytest.mark.parametrize("given", [{"learning_rate": np.nan}, {"learning_rate": np.inf}, {"weight_decay": -1.0},
+                                   {"weight_decay": np.nan}])  # fmt: skip
+def test_schedules_of_no_number_are_refused(given: dict[str, float]) -> None:
+    with pytest.raises(FmfairError, match=next(iter(given))):
+        Schedule(**given)  # type: ignore[arg-type]
+
+
+def test_a_probe_that_diverges_is_refused(table: pl.DataFrame, tmp_path: Path) -> None:
+    wild = ("--solver", "sgd", "--select", "last", "--learning-rate", "1e38", "--epochs", "9")
+
+    assert "no longer finite" in refused("linear-probe", table, tmp_path, *wild)
+    assert ran("linear-probe", table, tmp_path, "--solver", "sgd", "--epochs", "1").status == 0
+
+
+def test_damaged_files_are_told_and_made_again_once_removed(table: pl.DataFrame, tmp_path: Path) -> None:
+    ran("embed", table, tmp_path)
+    folder = tmp_path / "runs" / "embeddings" / "dataset=table" / "model=tiny_pixels"
+    part = folder / "part-00000.parquet"
+    whole = part.read_bytes()
+    (folder / "part-00007.parquet").write_bytes(b"of someone else")
+    assert read_parts(folder)[0].collect().height == 24
+    part.write_bytes(whole[:99])
+
+    assert f"{part} is damaged" in refused("linear-probe", table, tmp_path)
+    part.unlink()
+    assert ran("linear-probe", table, tmp_path).status == 0
+    (folder / "_run.json").write_text('{"schema_version": 1}')
+    assert "was not written by this version" in refused("linear-probe", table, tmp_path)
+
+
+@pytest.mark.parametrize("text", ["[1", "[1]", "{}"])
+def test_an_index_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
+    index = tmp_path / "model.safetensors.index.json"
+    index.write_text(text)
+
+    with pytest.raises(FmfairError, match="is no index of files of weights"):
+        read_state(index, wanted=bool, torchscript=False, safe_globals=())
+
+
+def test_a_folder_is_no_file_of_models(tmp_path: Path) -> None:
+    with pytest.raises(FmfairError, match="cannot read the models of"):
+        register(tmp_path)
