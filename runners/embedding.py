@@ -153,7 +153,7 @@ def embed(manifest: Manifest, encoder: ImageEncoder, folder: Path | str, read: R
 def _check_some_are_there(manifest: Manifest) -> None:
     """Refuses a root below which no image lies; otherwise all of them would be kept as unreadable."""
     paths = manifest.table["path"]
-    if not any((manifest.root / path).exists() for path in paths):
+    if not any(os.path.exists(os.path.join(manifest.root, path)) for path in paths):  # noqa: PTH110,PTH118 (never raises)
         raise FmfairError(
             f"none of {plural(len(paths), 'image')} is below {manifest.root} (first: {paths[0]!r}); name the folder "
             "that the paths start from with root="

@@ -75,6 +75,8 @@ def to_predict(manifest: Manifest, splits: Sequence[str]) -> pl.DataFrame:
     Raises:
         FmfairError: There is no such split or nothing in it, or the manifest has no label to predict.
     """
+    if isinstance(splits, str) or not splits:
+        raise FmfairError(f"splits={splits!r} is no list of splits; give one, such as splits=['test']")
     problems = Problems()
     for name in splits:
         with problems.collecting():

@@ -80,14 +80,22 @@ def in_roles(path: Path, roles: Roles, notes: Notes) -> Found:
         if name not in table.columns:
             problems.add(f"no column {name!r}{near(name, table.columns)}; there is {listing(table.columns, 20)}")
     problems.raise_if_any()
-    clash = [name for name in (*labels, *attributes) if name in MANIFEST]
+    _check_names((*labels, *attributes))
+    identified = _identified(table, single, notes)
+    _say_found(roles, labels, attributes, notes)
+    return Found(identified.hstack(table.select(*labels, *attributes)), tuple(labels), attributes)
+
+
+def _check_names(named: Sequence[str]) -> None:
+    """Refuses names of labels and attributes that would be those of two columns of the manifest."""
+    twice = sorted({name for name in named if named.count(name) > 1})
+    if twice:
+        raise FmfairError(f"{listing(twice)} is named twice; a column is one label or one attribute")
+    clash = [name for name in named if name in MANIFEST]
     if clash:
         raise FmfairError(
             f"{listing(clash)} is the name of another column of a manifest; give the label or attribute another one"
         )
-    identified = _identified(table, single, notes)
-    _say_found(roles, labels, attributes, notes)
-    return Found(identified.hstack(table.select(*labels, *attributes)), tuple(labels), attributes)
 
 
 def _single(role: str, given: str | None, columns: Sequence[str]) -> str | None:

@@ -53,6 +53,9 @@ class Study:
     asked: Mapping[str, Any] = field(default_factory=dict)
     named_weights: bool = False
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "output", Path(self.output).expanduser())
+
     @cached_property
     def loaded(self) -> LoadedModel:
         """The model."""
