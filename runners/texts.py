@@ -16,6 +16,7 @@ from fmfair.runners.parts import METADATA, SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from fmfair.runners.models.encoder import Encoder
+    from fmfair.runners.models.entry import Entry
 
 
 def embed_texts(prompts: Mapping[str, Prompts], encoder: Encoder) -> pl.DataFrame:
@@ -27,11 +28,9 @@ def embed_texts(prompts: Mapping[str, Prompts], encoder: Encoder) -> pl.DataFram
     check_prompts(prompts)
     rows = _rows(prompts)
     texts = list(dict.fromkeys(text for *_, text in rows))
+    check_reads_text(encoder.entry)
     vectors = encoder.encode_texts(texts)
-    if vectors is None:
-        raise FmfairError(
-            f"{encoder.entry.name} has no text tower, and so no zero-shot predictions; use a linear probe"
-        )
+    assert vectors is not None  # of a model that reads texts
     found = vectors.cpu().numpy()
     place = {text: i for i, text in enumerate(texts)}
     matrix = found[[place[text] for *_, text in rows]]
@@ -43,6 +42,12 @@ def check_prompts(prompts: Mapping[str, Prompts]) -> None:
     """Makes sure that there are prompts at all."""
     if not prompts:
         raise FmfairError("there are no prompts; the manifest has none, give some with prompts=")
+
+
+def check_reads_text(entry: Entry) -> None:
+    """Makes sure that a model reads texts."""
+    if not entry.reads_text:
+        raise FmfairError(f"{entry.name} has no text tower, and so no zero-shot predictions; use a linear probe")
 
 
 def write_texts(

@@ -15,13 +15,18 @@ from PIL import Image
 
 from fmfair.cli.wording import in_flags
 from fmfair.errors import FmfairError
+from fmfair.runners.embedding import How
+from fmfair.runners.manifest import read_manifest
 from fmfair.runners.models.encoder import Scale, Tower
+from fmfair.runners.models.loading import load_model
 from fmfair.runners.models.registry import register, unregister
 from fmfair.runners.models.state import read_state
 from fmfair.runners.models.tokens import Tokens
 from fmfair.runners.parts import read_parts
 from fmfair.runners.probe import Probe
+from fmfair.runners.roles import Roles
 from fmfair.runners.sgd import Schedule
+from fmfair.runners.usages import Study
 
 STEPS = ["rgb", "resize:8:squash:nearest:pil", "scale"]
 DIM = 12
@@ -154,6 +159,7 @@ def test_labels_and_prompts_are_missed_before_images_are_encoded(table: pl.DataF
 
     assert "no labels to predict" in refused("linear-probe", unnamed, tmp_path, "--labels", ",")
     assert "there are no prompts" in refused("zero-shot", table, tmp_path, model="tiny_towers")
+    assert "has no text tower" in refused("zero-shot", table, tmp_path)
     assert not (tmp_path / "runs").exists()
 
 
@@ -180,6 +186,18 @@ def test_attributes_with_the_names_of_other_columns_are_refused(table: pl.DataFr
     clash = table if name in table.columns else table.rename({"sex": name})
 
     assert f"'{name}'" in refused("linear-probe", clash, tmp_path, "--sensitive", name)
+
+
+@pytest.mark.parametrize("given", [("--labels", "y", "y"), ("--labels", "y", "--sensitive", "y")])
+def test_a_column_named_twice_is_refused(table: pl.DataFrame, tmp_path: Path, given: tuple[str, ...]) -> None:
+    assert "'y' is named twice" in refused("embed", table, tmp_path, *given)
+
+
+def test_a_name_that_no_system_takes_is_one_unreadable_image(table: pl.DataFrame, tmp_path: Path) -> None:
+    long = table.with_columns(path=pl.when(pl.int_range(24) == 0).then(pl.lit("a" * 400)).otherwise("path"))
+
+    assert "(1 unreadable" in ran("embed", long, tmp_path).out
+    assert "none of 1 image" in refused("embed", long.head(1), tmp_path, "--name", "other")
 
 
 def test_paths_in_errors_keep_their_names_on_the_command_line(table: pl.DataFrame, tmp_path: Path) -> None:
@@ -245,6 +263,25 @@ def test_an_index_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
 
     with pytest.raises(FmfairError, match="is no index of files of weights"):
         read_state(index, wanted=bool, torchscript=False, safe_globals=())
+
+
+def test_one_text_is_no_list_of_names(table: pl.DataFrame, tmp_path: Path) -> None:
+    table.write_csv(tmp_path / "table.csv")
+    manifest = read_manifest(tmp_path / "table.csv", roles=Roles(labels=["y"]))
+    study = Study(manifest, "tiny_pixels", str(tmp_path / "runs"), lambda: load_model("tiny_pixels"))  # type: ignore[arg-type]
+
+    for splits in ("test", ()):
+        with pytest.raises(FmfairError, match="is no list of splits"):
+            study.linear_probe(splits=splits)
+    assert study.linear_probe(how=How(progress=False))[0].is_file()
+
+
+def test_a_file_of_models_says_what_is_wrong_in_it(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("[mine]\n")
+    with pytest.raises(FmfairError, match="'image' is missing") as error:
+        register(file)
+    assert "not TOML" not in str(error.value)
 
 
 def test_a_folder_is_no_file_of_models(tmp_path: Path) -> None:

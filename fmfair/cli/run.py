@@ -73,8 +73,12 @@ def zero_shot(given: Given, flags: Mapping[str, str]) -> int:
     Raises:
         FmfairError: The input or an option cannot be used.
     """
+    from fmfair.runners.models.registry import find
+    from fmfair.runners.texts import check_reads_text
+
     choices = {name: given[name] for name in ("among", "slices") if given[name] is not None}
     study = _study(given, flags)
+    check_reads_text(find(given["model"]))
     file = study.zero_shot(
         partial(_convention, given),
         learned_scale=given["scale"] == "learned",
@@ -128,7 +132,7 @@ def _study(given: Given, flags: Mapping[str, str]) -> Study:
     load = partial(load_model, entry.name, dataset=manifest.about.dataset, **loading)
     declared = {name: value for name, value in loading.items() if name not in ("checkpoint", "device")}
     asked = declared_identity(entry.name, dataset=manifest.about.dataset, **declared)
-    output_path = Path(given["output_path"] or "runs").expanduser()
+    output_path = Path(given["output_path"] or "runs")
     return Study(manifest, given["name"] or entry.name, output_path, load, asked, "checkpoint" in loading)
 
 

@@ -127,13 +127,14 @@ def _read(model: Path | str | Mapping[str, Any] | Entry) -> list[Entry]:
 def read_file(path: Path) -> list[Entry]:
     """The models of a TOML file."""
     try:
-        return entries_from(tomllib.loads(path.read_text(encoding="utf-8")))
+        said = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise FmfairError(f"no file of models at {path}") from error
     except OSError as error:
         raise FmfairError(f"cannot read the models of {path}: {error.strerror}") from error
     except ValueError as error:  # of TOML, or of UTF-8
         raise FmfairError(f"{path} is not TOML: {error}") from error
+    return entries_from(said)
 
 
 @cache
