@@ -29,12 +29,12 @@ QUIET = How(batch_size=5, workers=1, progress=False)
 
 @pytest.fixture(scope="module")
 def radiographs(tmp_path_factory: pytest.TempPathFactory) -> Manifest:
-    """16 chest radiographs, and the same as a volume of two slices each."""
+    """16 chest radiographs, and as many volumes of two slices of a brain, in one place after the other."""
     folder = tmp_path_factory.mktemp("radiographs")
-    found = np.load(DATA / "chest_radiographs.npz")
+    found, brain = np.load(DATA / "chest_radiographs.npz"), np.load(DATA / "brain_slices.npz")["image"]
     for i, pixels in enumerate(found["image"]):
         np.save(folder / f"{i}.npy", pixels)
-        np.save(folder / f"{i + 16}.npy", np.stack([pixels, pixels[:, ::-1]]))
+        np.save(folder / f"{i + 16}.npy", np.roll(brain[:, :, i % 3 : i % 3 + 2], i, axis=0).transpose(2, 1, 0))
     order = np.arange(32)
     table = pl.DataFrame(
         {
