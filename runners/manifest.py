@@ -16,7 +16,7 @@ from fmfair.errors import FmfairError, Problems, listing, plural, rows_at
 from fmfair.notes import Notes
 from fmfair.runners.description import About, Prompts
 from fmfair.runners.roles import Roles, in_roles
-from fmfair.runners.tables import MANIFEST, PREDICTIONS, SIMILARITIES, SPLITS
+from fmfair.runners.tables import BESIDE, MANIFEST, PREDICTIONS, SPLITS
 from fmfair.version import installed_version
 
 __all__ = ["About", "Manifest", "Prompts", "read_manifest"]
@@ -192,7 +192,7 @@ def _check_columns(manifest: Manifest, problems: Problems) -> None:
     twice = sorted({name for name in named if named.count(name) > 1})
     if twice:
         problems.add(f"{listing(twice)} is meant to be two things; a column is an identifier, a label or an attribute")
-    taken = [name for name in manifest.attributes if name in (*PREDICTIONS, *SIMILARITIES) and name not in MANIFEST]
+    taken = [name for name in manifest.attributes if name in (*PREDICTIONS, *BESIDE) and name not in MANIFEST]
     if taken:
         problems.add(f"attribute {listing(taken)} has the name of a column of predictions; rename it")
     if manifest.table.is_empty():

@@ -38,8 +38,9 @@ EMBEDDINGS: Mapping[str, pl.DataType] = MappingProxyType(
     }
 )
 
+# What predictions may have beside: raw similarities, and the folder that they lie in.
+BESIDE = ("similarity", "similarity_negative", "usage")
 # One row per image, model and label; then raw similarities, where there are some, and the attributes.
-SIMILARITIES = ("similarity", "similarity_negative")
 PREDICTIONS: Mapping[str, pl.DataType] = MappingProxyType(
     {
         "sample_id": pl.String(),
