@@ -7,9 +7,10 @@ process lives: several jobs may work in one folder, and none does what another o
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -166,15 +167,18 @@ def _short(value: Any) -> str:
 
 
 def _locked(handle: IO[bytes], number: int) -> bool:
-    """Locks one byte of a file, which the system frees when the process ends; always where there are no such locks."""
+    """Locks one byte of a file, which the system frees when the process ends; always where there are no such locks.
+
+    Some network file systems have none: jobs there may do a part twice, with the same result.
+    """
     try:
         import fcntl
     except ImportError:  # a system without them
         return True
     try:
         fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
-    except OSError:
-        return False
+    except OSError as error:
+        return error.errno not in (errno.EACCES, errno.EAGAIN)  # of a lock that another process holds
     return True
 
 
@@ -183,4 +187,5 @@ def _unlock(handle: IO[bytes], number: int) -> None:
         import fcntl
     except ImportError:
         return
-    fcntl.lockf(handle, fcntl.LOCK_UN, 1, number)
+    with suppress(OSError):
+        fcntl.lockf(handle, fcntl.LOCK_UN, 1, number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -181,7 +182,7 @@ def test_predictions_of_images_that_are_all_unreadable_are_empty_with_a_reason(
     assert found.select("status", "y_score").unique().rows() == [("unreadable", None)]
 
 
-@pytest.mark.parametrize("name", ["path", "split", "similarity", "similarity_negative", "status"])
+@pytest.mark.parametrize("name", ["path", "split", "similarity", "similarity_negative", "status", "usage"])
 def test_attributes_with_the_names_of_other_columns_are_refused(table: pl.DataFrame, tmp_path: Path, name: str) -> None:
     clash = table if name in table.columns else table.rename({"sex": name})
 
@@ -254,6 +255,19 @@ def test_damaged_files_are_told_and_made_again_once_removed(table: pl.DataFrame,
     assert ran("linear-probe", table, tmp_path).status == 0
     (folder / "_run.json").write_text('{"schema_version": 1}')
     assert "was not written by this version" in refused("linear-probe", table, tmp_path)
+
+
+def test_a_file_system_without_locks_is_no_other_job(
+    table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fcntl = pytest.importorskip("fcntl")
+
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "lockf", no_locks)
+
+    assert "24 images encoded" in ran("embed", table, tmp_path).out
 
 
 @pytest.mark.parametrize("text", ["[1", "[1]", "{}"])
