@@ -153,9 +153,11 @@ def _description(path: Path) -> dict[str, Any] | None:
         said: dict[str, Any] | None = None if text is None else json.loads(text)
     except (OSError, json.JSONDecodeError, pl.exceptions.PolarsError) as error:
         raise FmfairError(f"cannot read {path}: {error}") from error
-    if said is not None and int(said["schema_version"]) > SCHEMA_VERSION:
+    if said is not None and not (isinstance(said, dict) and isinstance(said.get("schema_version"), int)):
+        raise FmfairError(f"cannot read the manifest {path}: what it says of itself is damaged; make it again")
+    if said is not None and said["schema_version"] > SCHEMA_VERSION:
         raise FmfairError(
-            f"{path} was written by fmfair {said['fmfair_version']}, which is newer than this one "
+            f"{path} was written by fmfair {said.get('fmfair_version')}, which is newer than this one "
             f"({installed_version()}); update fmfair to read it"
         )
     return said

@@ -17,7 +17,7 @@ from PIL import Image
 from fmfair.cli.wording import in_flags
 from fmfair.errors import FmfairError
 from fmfair.runners.embedding import How
-from fmfair.runners.manifest import read_manifest
+from fmfair.runners.manifest import KEY, read_manifest
 from fmfair.runners.models.encoder import Scale, Tower
 from fmfair.runners.models.loading import load_model
 from fmfair.runners.models.registry import register, unregister
@@ -268,6 +268,20 @@ def test_a_file_system_without_locks_is_no_other_job(
     monkeypatch.setattr(fcntl, "lockf", no_locks)
 
     assert "24 images encoded" in ran("embed", table, tmp_path).out
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [("[]", "is damaged"), ("{}", "is damaged"), ('{"schema_version": "x"}', "is damaged"),
+     ('{"schema_version": 99}', "newer than this one")],
+)  # fmt: skip
+def test_a_manifest_that_says_nothing_of_use_is_refused(
+    table: pl.DataFrame, tmp_path: Path, said: str, told: str
+) -> None:
+    table.write_parquet(tmp_path / "table.parquet", metadata={KEY: said})
+
+    with pytest.raises(FmfairError, match=told):
+        read_manifest(tmp_path / "table.parquet")
 
 
 @pytest.mark.parametrize("text", ["[1", "[1]", "{}"])
