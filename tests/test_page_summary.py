@@ -40,7 +40,7 @@ def cells(of: Material) -> dict[tuple[str, str, str], Cell]:
     }
 
 
-FOUND, ALARMS = "Cases found (sensitivity)", "False alarms (100% less specificity)"
+FOUND, ALARMS = "Cases found (sensitivity)", "False alarms (100% minus specificity)"
 
 
 def test_the_first_page_says_who_is_served_worse_by_how_much_and_how_sure(xrays: fmfair.Report) -> None:
@@ -82,7 +82,7 @@ def test_several_results_have_a_row_each_for_both_errors(labels: fmfair.Report) 
     assert [(name, metric) for name, metric, _ in content["differences"].rows] == [
         (name, metric)
         for name in ("Pneumothorax", "Nodule")
-        for metric in ("cases found (sensitivity)", "false alarms (100% less specificity)")
+        for metric in ("cases found (sensitivity)", "false alarms (100% minus specificity)")
     ]
     assert content["means"].result == "Pneumothorax"
     assert dict(content["facts"])["Whom"] == "4,376 rows; 2 findings; those of one patient taken together"

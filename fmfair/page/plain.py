@@ -19,7 +19,7 @@ from fmfair.shown import metric_of
 SHOWN, SOME, NOT_SHOWN = "Difference shown", "Difference between some groups shown", "No difference shown"
 OPEN, NOT_CLEAR, NOT_COMPARED = "The data cannot tell", "May be chance among so many comparisons", "Not compared"
 _NAMES: Mapping[str, str] = {"tpr": "cases found", "tnr": "false alarms"}
-_TITLES: Mapping[str, str] = {"tpr": "cases found (sensitivity)", "tnr": "false alarms (100% less specificity)"}
+_TITLES: Mapping[str, str] = {"tpr": "cases found (sensitivity)", "tnr": "false alarms (100% minus specificity)"}
 _CARRIED: Mapping[str, str] = {"n_pos": "case", "n_neg": "non-case"}
 
 
