@@ -211,6 +211,16 @@ def test_paths_in_errors_keep_their_names_on_the_command_line(table: pl.DataFram
     )
 
 
+def test_errors_name_the_options_of_the_command_line(table: pl.DataFrame, tmp_path: Path) -> None:
+    assert refused("embed", table, tmp_path, model="rad_din").endswith(
+        "no model 'rad_din'; did you mean 'rad_dino'?; --register adds models of your own\n"
+    )
+    table.write_csv(tmp_path / "own.csv")
+    read_manifest(tmp_path / "own.csv", roles=Roles(labels=["y"])).write(tmp_path / "made.parquet")
+    told = run("run", "embed", tmp_path / "made.parquet", "--model", "tiny_pixels", "--labels", "y").err
+    assert "leave out --labels and --sensitive" in told
+
+
 @pytest.mark.parametrize("device", ["meta", "cuda:99", "gpu"])
 def test_devices_that_are_not_there_are_refused_in_words(table: pl.DataFrame, tmp_path: Path, device: str) -> None:
     assert f"--device {device} " in refused("embed", table, tmp_path, "--device", device)

@@ -44,7 +44,7 @@ def find(name: str) -> Entry:
     if _folded(name) in folded:
         return known[folded[_folded(name)]]
     hint = near(name, known) or f"; models are {listing(known, 100)}"
-    raise FmfairError(f"no model {name!r}{hint}. register() adds a model of your own")
+    raise FmfairError(f"no model {name!r}{hint}; register() adds a model of your own")
 
 
 def register(
