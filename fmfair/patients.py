@@ -109,8 +109,7 @@ def note_shared_patients(
         return
     what = "intervals" if resampled else "intervals and tests"
     but = f" (not of {listing(unknown)})" if unknown else ""
-    wrong = "; between three and more groups they do not, and may be too narrow or too wide" if several else ""
+    wrong = "; of more groups they do not, and may be too narrow or too wide" if several else ""
     notes.say(
-        f"{listing(named)}: some patients have rows in several groups; {what} of the difference between two groups "
-        f"allow for that{but}{wrong}"
+        f"{listing(named)}: some patients have rows in several groups; {what} of two groups allow for that{but}{wrong}"
     )

@@ -57,7 +57,7 @@ def test_nothing_is_said_without_need(given: dict[str, Any]) -> None:
 def test_a_bootstrap_of_more_than_two_groups_takes_no_account_of_it() -> None:
     three = VIEWS.with_columns(view=pl.Series(["AP", "PA", "LL"] * 10))
 
-    told_of = "allow for that; between three and more groups they do not, and may be too narrow or too wide"
+    told_of = "allow for that; of more groups they do not, and may be too narrow or too wide"
     for bootstrap in (100, None):
         (note,) = told(fmfair.evaluate(three, **COLUMNS, attributes="view", metrics="tpr", bootstrap=bootstrap))
         assert told_of in note
@@ -221,4 +221,4 @@ def test_pairs_that_share_no_patient_are_as_before_beside_those_that_do() -> Non
         expected = plain.filter(pl.col("metric") == "accuracy").drop("p_holm")
         assert_same_frames(found.drop("p_holm").filter(~touched), expected.filter(~touched), 1e-12)
         (note,) = told(report)
-        assert "allow for that (not of 'net_benefit'); between three and more groups they do not" in note
+        assert "allow for that (not of 'net_benefit'); of more groups they do not" in note
