@@ -32,8 +32,7 @@ def test_attributes_whose_groups_share_patients_are_named() -> None:
     for report in both(VIEWS, **COLUMNS, attributes=["group", "view", "bed"], intersections=2):
         (note,) = told(report)
         assert note == (
-            "'view', 'bed': some patients have rows in several groups; intervals and tests of the difference between "
-            "two groups allow for that"
+            "'view', 'bed': some patients have rows in several groups; intervals and tests of two groups allow for that"
         )
 
 
