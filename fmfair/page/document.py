@@ -77,6 +77,7 @@ def html_of(frames: Frames, notes: Sequence[str], metadata: Mapping[str, Any], s
     text = environment.get_template("page.html.j2").render(
         title=stated.title or TITLE,
         about=_about(material),
+        asked=_asked(material),
         sections=sections,
         version=installed_version(),
         style=_ours(_source(environment, "style.css") + css()),
@@ -131,6 +132,13 @@ def _ours(text: str) -> str:
 
 def _hash_of(script: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _asked(material: Material) -> list[tuple[str, str]]:
+    """What was evaluated, against what and on what, as far as the plan says."""
+    plan = material.plan
+    said = {"Evaluated": plan.model, "Against": plan.reference_standard, "On": plan.data}
+    return [(name, visible(text)) for name, text in said.items() if text]
 
 
 def _about(material: Material) -> str:
