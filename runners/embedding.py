@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -25,40 +25,13 @@ from fmfair.runners.tables import EMBEDDINGS, NOT_FINITE, OK, UNREADABLE
 
 if TYPE_CHECKING:
     from fmfair.runners.manifest import Manifest
-    from fmfair.runners.models.encoder import Features
+    from fmfair.runners.models.encoder import Features, ImageEncoder
 
 # Images of a part: what a killed run has to do again, at most.
 PART = 1024
 BATCH = 32
 # The columns of a manifest that embeddings depend on; labels, groups and splits may change.
 IMAGES = ("sample_id", "path")
-
-
-class ImageEncoder(Protocol):
-    """What images are encoded by: a loaded model."""
-
-    @property
-    def entry(self) -> Any:
-        """What is declared of it, with its `name`."""
-
-    @property
-    def device(self) -> Any:
-        """Where it runs."""
-
-    @property
-    def dim(self) -> int:
-        """The length of a feature."""
-
-    @property
-    def shared_dim(self) -> int | None:
-        """The length of what is compared with texts, if it is."""
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """All that its numbers depend on, as plain values."""
-
-    def encode_images(self, batch: Any) -> Features:
-        """Features of a batch of images."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -215,18 +215,15 @@ def reader(encoder: LoadedModel, manifest: Manifest) -> Read:
 
 
 def published_similarity(published: Mapping[str, Any], *, learned: bool = False) -> Similarity:
-    """The convention that a model was published with.
+    """The convention that a model was published with, or that with the scale that its checkpoint has learned.
 
-    Raises:
-        FmfairError: The learned scale is asked for, and the model has none beside the published one.
+    Where none is kept beside the published scale, that one is the learned one.
     """
-    similarity = Similarity(
-        scale=published["scale"],
+    scale = published["learned_scale"] if learned else None
+    return Similarity(
+        scale=published["scale"] if scale is None else scale,
         bias=published["bias"],
         ensemble=published["ensemble"],
         link=published["link"],
         vectors=published["vectors"],
     )
-    if learned and published["learned_scale"] is None:
-        return similarity  # the published one is the learned one
-    return replace(similarity, scale=published["learned_scale"]) if learned else similarity

@@ -72,20 +72,12 @@ class Scale:
         return self.times * (1 / self.value if self.kind == "divisor" else self.value)
 
 
-class Encoder(Protocol):
-    """A model that turns images, and perhaps texts, into vectors."""
+class ImageEncoder(Protocol):
+    """A model that turns images into vectors."""
 
     @property
     def entry(self) -> Entry:
         """What is declared of the model."""
-
-    @property
-    def transform(self) -> Transform:
-        """The preprocessing that its images get."""
-
-    @property
-    def scale(self) -> Scale:
-        """The scale of the published protocol."""
 
     @property
     def device(self) -> Any:
@@ -101,10 +93,22 @@ class Encoder(Protocol):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What the features depend on."""
+        """All that the features depend on, as plain values."""
 
     def encode_images(self, batch: Any) -> Features:
         """Features of a batch of transformed images."""
+
+
+class Encoder(ImageEncoder, Protocol):
+    """A model that turns texts into vectors too."""
+
+    @property
+    def transform(self) -> Transform:
+        """The preprocessing that its images get."""
+
+    @property
+    def scale(self) -> Scale:
+        """The scale of the published protocol."""
 
     def encode_texts(self, texts: Sequence[str]) -> Any | None:
         """A vector per text, float32 and not normalised; None of models without a text tower."""
