@@ -108,7 +108,7 @@ def evaluate(  # noqa: PLR0913 - the public door; everything behind it takes Opt
             would tell a smaller one is NULL with the note `suppressed`, in every frame and form, and takes no part in
             gaps: of a group with so few rows everything; with so few positives or negatives all but the rows; with so
             few called positive or negative among them the values at that threshold; and the same of further groups,
-            where totals would tell. README says what this does not protect.
+            where totals would tell. docs/sharing.md says what this does not protect.
         score_type: `"probability"`, `"logit"` or `"rank"` (any scale; no calibration); `"auto"` decides once for the
             whole table and says so.
         missing_scores: `"raise"`, or `"drop"` to leave rows with a missing or infinite score out and count them.

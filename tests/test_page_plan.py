@@ -19,6 +19,7 @@ from fmfair.page.section import Table
 from fmfair.page.sections import plan as question
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+GUIDE = EXAMPLES.parent / "docs" / "report.md"
 TOML = """
 title = "Pneumothorax reader 2.1"
 intended_use = "triage of chest X-rays"
@@ -87,8 +88,8 @@ def test_the_plans_of_the_examples_can_be_read(path: Path) -> None:
     assert plan.reference_standard
 
 
-def test_the_readme_shows_every_key(tmp_path: Path) -> None:
-    (shown,) = re.findall(r"```toml\n(.*?)```", (EXAMPLES.parent / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+def test_the_guide_shows_every_key(tmp_path: Path) -> None:
+    (shown,) = re.findall(r"```toml\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
     (tmp_path / "plan.toml").write_text(shown, encoding="utf-8")
     plan = plan_of(tmp_path / "plan.toml")
     assert not [entry.name for entry in fields(Plan) if getattr(plan, entry.name) == getattr(Plan(), entry.name)]

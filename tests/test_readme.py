@@ -1,4 +1,4 @@
-"""Every code block of the README runs, in order, in a folder that holds nothing but the examples."""
+"""Every code block of the README and of docs/ runs, in order, in a folder that holds nothing but the examples."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ import re
 import shlex
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fmfair.errors import FmfairError
 from fmfair.runners.models.registry import unregister
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+PAGES = {path.name: path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]}
+BLOCKS = {name: re.findall(r"^```(\w+)\n(.*?)^```", text, re.MULTILINE | re.DOTALL) for name, text in PAGES.items()}
 SHELL_LINES = [
     line
-    for language, text in BLOCKS
+    for blocks in BLOCKS.values()
+    for language, text in blocks
     if language == "sh"
     for line in (line.split("  #")[0].strip() for line in text.splitlines())
     if line and not line.startswith("#")
@@ -34,28 +37,43 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_every_block_is_of_a_kind_that_is_run() -> None:
-    assert {language for language, _ in BLOCKS} == {"python", "sh", "text", "toml"}  # TOML by the tests of the plan
+    kinds = {language for blocks in BLOCKS.values() for language, _ in blocks}
+    assert kinds == {"python", "sh", "text", "toml"}  # TOML by the tests of the plan
 
 
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("page", PAGES)
 def test_python_blocks_run_one_after_another_and_print_what_is_shown(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    page: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names: dict[str, Any] = {}
     printed = ""
-    for language, text in BLOCKS:
-        if language == "python":
-            exec(compile(text, "README.md", "exec"), names)
-            printed = capsys.readouterr().out
-        elif language == "text":
-            assert text in printed, printed
-    unregister("pixels")  # its own model
-    assert sorted(p.name for p in (folder / "results" / "pneumothorax").glob("*.parquet")) == [
-        "gaps.parquet",
-        "groups.parquet",
-        "overall.parquet",
-        "pairs.parquet",
-        "summary.parquet",
-    ]
+    try:
+        for language, text in BLOCKS[page]:
+            if language == "python":
+                exec(compile(text, page, "exec"), names)
+                printed = capsys.readouterr().out
+            elif language == "text":
+                assert text in printed, printed
+    finally:
+        with suppress(FmfairError):
+            unregister("pixels")  # the README's own model
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    place = ROOT if page == "README.md" else ROOT / "docs"
+    anchors = {
+        re.sub(r"[^\w\- ]", "", title).strip().lower().replace(" ", "-")
+        for title in re.findall(r"^#+ (.*)$", PAGES[page], re.MULTILINE)
+    }
+    prose = re.sub(r"^```.*?^```", "", PAGES[page], flags=re.MULTILINE | re.DOTALL)
+    targets = re.findall(r"\]\(([^)]+)\)|src=\"([^\"]+)\"", prose)
+    for target in (one or other for one, other in targets):
+        if target.startswith("#"):
+            assert target[1:] in anchors
+        elif not target.startswith("https://"):
+            assert (place / target).exists(), target
 
 
 @pytest.mark.parametrize("line", [line for line in SHELL_LINES if line.startswith("fmfair ")])
