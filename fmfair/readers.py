@@ -31,8 +31,9 @@ def scan(source: Any, *, name: str = "the table") -> pl.LazyFrame:
     """Anything tabular as a LazyFrame, read lazily where that is possible.
 
     Files are recognised by extension: .csv .tsv .tab .txt .json .jsonl .ndjson (each also with .gz), .parquet .pq,
-    .feather .arrow .ipc, .xlsx .xls (first sheet). A folder or a glob of files of one format and the same columns is
-    one table; folders called `key=value` add the column `key`.
+    .feather .arrow .ipc, .xlsx .xls (first sheet). A folder or a glob of files of one format is one table; folders
+    called `key=value` add the column `key`. A column that some of the files lack, or hold as another type, does no harm
+    until it is read: its type is Null, and reading it is an error that names the files.
 
     In CSV and other text files only an empty field is missing, so `NA` and `None` are text; a type is judged on all
     values of its column, and numbers with leading zeros such as 007 stay text. Categorical columns of pandas, Arrow
@@ -46,7 +47,7 @@ def scan(source: Any, *, name: str = "the table") -> pl.LazyFrame:
 
     Raises:
         FmfairError: The source is no table, does not exist, cannot be read, or repeats a column name; the files of a
-            folder differ in format or columns.
+            folder differ in format, or have no column in common.
 
     Examples:
         >>> scan({"label": [0, 1], "sex": ["F", None]}).collect().rows()
@@ -115,9 +116,23 @@ def collect(frame: pl.LazyFrame, columns: Sequence[str], name: str = "the table"
     for missing in (column for column in wanted if column not in available):
         problems.add(f"no column {missing!r} in {name}{near(missing, available) or '; it has ' + listing(available)}")
     problems.raise_if_any()
+    require_shared(frame, wanted, name)
     with plain_errors(f"read {name}"):
         # Not by text or pl.col, which expand names such as `*` and `^...$`.
         return frame.select(cs.by_name(*wanted) if wanted else []).collect()
+
+
+def require_shared(frame: pl.LazyFrame, columns: Iterable[str], name: str = "the table") -> None:
+    """Makes sure that the files behind a table share these columns; reads next to nothing.
+
+    Raises:
+        FmfairError: Some files lack a column, or hold it as another type.
+    """
+    types, problems = schema(frame, name), Problems()
+    for column in (column for column in dict.fromkeys(columns) if types[column] == pl.Null):
+        with problems.collecting(), plain_errors(f"read {name}"):
+            frame.select(cs.by_name(column)).head(1).collect()
+    problems.raise_if_any()
 
 
 def _scan_path(source: str) -> pl.LazyFrame:
@@ -126,8 +141,15 @@ def _scan_path(source: str) -> pl.LazyFrame:
     kind = _one_format(files, source)
     frames = _with_hive_keys({file: scan_file(file, kind) for file in files}, base)
     with plain_errors(f"read {source} as {kind.name}"):
-        frame = _stacked(frames, source) if len(frames) > 1 else next(iter(frames.values()))
-        return typed(frame) if kind.is_text else frame
+        schemas = {path: frame.collect_schema() for path, frame in frames.items()}
+        names = dict.fromkeys(name for found in schemas.values() for name in found)
+        faults = {name: fault for name in names if (fault := _fault(name, schemas, source))}
+        shared = [name for name in names if name not in faults]
+        if not shared:
+            raise FmfairError(next(iter(faults.values())))
+        frame = _stacked(frames, shared)
+        frame = typed(frame) if kind.is_text else frame
+        return frame.with_columns(_unreadable(name, fault) for name, fault in faults.items())
 
 
 def files_of(source: str) -> tuple[list[Path], Path]:
@@ -225,31 +247,45 @@ def _with_hive_keys(frames: Mapping[Path, pl.LazyFrame], base: Path) -> dict[Pat
     }
 
 
-def _stacked(frames: Mapping[Path, pl.LazyFrame], source: str) -> pl.LazyFrame:
-    """The files one below the other; numbers may differ in width, texts in kind, columns in order."""
-    (first, *others), schemas = frames, {path: frame.collect_schema() for path, frame in frames.items()}
-    names = schemas[first].names()
-    as_text: set[str] = set()
-    for path in others:
-        lacking = [name for name in names if name not in schemas[path]]
-        extra = [name for name in schemas[path] if name not in schemas[first]]
-        if lacking or extra:
-            parts = [f"lacks {listing(lacking)}"] * bool(lacking) + [f"has {listing(extra)}"] * bool(extra)
-            raise FmfairError(
-                f"the files of {source} differ in their columns: {path} {' and '.join(parts)}, unlike {first}"
-            )
-        for name in names:
-            one, other = schemas[first][name], schemas[path][name]
-            if _is_text(one) and _is_text(other):
-                as_text |= {name} if one != other else set()
-            elif one != other and not (one.is_numeric() and other.is_numeric()) and pl.Null not in (one, other):
-                raise FmfairError(
-                    f"the files of {source} differ in the type of {name!r}: {one} in {first}, {other} in {path}"
-                )
-    texts = [cs.by_name(name).cast(pl.String) for name in as_text]
+def _fault(name: str, schemas: Mapping[Path, pl.Schema], source: str) -> str | None:
+    """Why a column of some files is none of the whole table; numbers may differ in width, texts in kind."""
+    lacking = [path for path, found in schemas.items() if name not in found]
+    if lacking:
+        having = next(path for path, found in schemas.items() if name in found)
+        return (
+            f"the files of {source} differ in their columns: {name!r} is missing from {len(lacking)} of "
+            f"{len(schemas)}, such as {lacking[0]}, but not from {having}; leave it out, or name only files with it"
+        )
+    (first, one), *others = ((path, found[name]) for path, found in schemas.items())
+    for path, other in others:
+        if one == pl.Null:  # no value yet, so of any type
+            first, one = path, other
+        alike = (one.is_numeric() and other.is_numeric()) or (_is_text(one) and _is_text(other))
+        if one != other and not alike and other != pl.Null:
+            return f"the files of {source} differ in the type of {name!r}: {one} in {first}, {other} in {path}"
+    return None
+
+
+def _stacked(frames: Mapping[Path, pl.LazyFrame], names: Sequence[str]) -> pl.LazyFrame:
+    """These columns of the files, one below the other."""
+    if len(frames) == 1:
+        return next(iter(frames.values()))
+    schemas = [frame.collect_schema() for frame in frames.values()]
+    kinds = {name: {found[name] for found in schemas} - {pl.Null()} for name in names}
+    several = [name for name, found in kinds.items() if len(found) > 1 and all(map(_is_text, found))]
+    texts = [cs.by_name(name).cast(pl.String) for name in several]
     return pl.concat(
         [frame.with_columns(texts).select(cs.by_name(*names)) for frame in frames.values()], how="vertical_relaxed"
     )
+
+
+def _unreadable(name: str, fault: str) -> pl.Expr:
+    """A column that cannot be read; it costs nothing where nobody reads it."""
+
+    def refuse(_: pl.Series) -> pl.Series:
+        raise FmfairError(fault)
+
+    return pl.lit(None).map_batches(refuse, return_dtype=pl.Null).alias(name)
 
 
 def _is_text(dtype: pl.DataType) -> bool:

@@ -99,11 +99,16 @@ def test_a_bad_table_is_one_message_without_a_traceback(
     assert [p.name for p in tmp_path.iterdir()] == [name]
 
 
-def test_a_folder_of_files_with_different_columns_is_refused(tmp_path: Path) -> None:
-    written(tmp_path, TABLE, "runs/a.csv")
-    written(tmp_path, TABLE.drop("site"), "runs/b.csv")
+@pytest.mark.parametrize("extension", ["csv", "parquet"])
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_a_column_of_some_files_only_is_refused_where_it_is_used(tmp_path: Path, engine: str, extension: str) -> None:
+    (runs := tmp_path / "runs").mkdir()
+    for name, table in {"a": TABLE, "b": TABLE.drop("site").with_columns(age=pl.lit("old"))}.items():
+        (table.write_csv if extension == "csv" else table.write_parquet)(runs / f"{name}.{extension}")
 
-    assert "differ in their columns" in refused(tmp_path / "runs", "--sensitive", "sex")
+    assert "'site' is missing from 1 of 2, such as" in refused(runs, "--sensitive", "sex", "site", "--engine", engine)
+    assert "2 problems" in refused(runs, "--engine", engine)  # both are found by name
+    assert scored(runs, "--sensitive", "sex", "--engine", engine).groups()
 
 
 def test_closed_standard_output_does_not_stop_the_files(table: Path, tmp_path: Path) -> None:

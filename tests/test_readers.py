@@ -122,24 +122,45 @@ def test_a_folder_of_several_formats_names_two_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("extension", ["csv", "parquet", "jsonl"])
-def test_files_with_other_columns_are_named_with_them(tmp_path: Path, extension: str) -> None:
+def test_what_some_files_lack_is_refused_where_it_is_read(tmp_path: Path, extension: str) -> None:
     first = write(tmp_path / f"a.{extension}", {"id": [1], "sex": ["F"]})
     other = write(tmp_path / f"b.{extension}", {"id": [2], "gender": ["M"], "age": [30]})
+    table = scan(tmp_path)
+
+    assert collect(table, ["id"]).rows() == [(1,), (2,)]
+    assert schema(table) == {"id": pl.Int64, "sex": pl.Null, "gender": pl.Null, "age": pl.Null}
     with pytest.raises(FmfairError) as caught:
-        scan(tmp_path)
-    assert str(caught.value) == (
-        f"the files of {tmp_path} differ in their columns: {other} lacks 'sex' and has 'gender', 'age', unlike {first}"
-    )
+        collect(table, ["id", "sex", "age"])
+    assert list(caught.value.problems) == [
+        f"the files of {tmp_path} differ in their columns: {name!r} is missing from 1 of 2, such as {lacking}, but not "
+        f"from {having}; leave it out, or name only files with it"
+        for name, lacking, having in (("sex", other, first), ("age", first, other))
+    ]
+    with pytest.raises(FmfairError, match="differ in their columns: 'age'"):  # whoever reads it
+        table.filter(pl.col("age") > 3).collect()
 
 
-def test_files_with_other_types_are_named_with_them(tmp_path: Path) -> None:
+def test_what_files_hold_as_another_type_is_refused_where_it_is_read(tmp_path: Path) -> None:
+    empty = write(tmp_path / "0.parquet", {"id": [0], "label": [None]})
     first = write(tmp_path / "a.parquet", {"id": [1], "label": [0]})
     other = write(tmp_path / "b.parquet", {"id": [2], "label": ["no"]})
+
+    assert collect(scan(tmp_path), ["id"]).rows() == [(0,), (1,), (2,)]
     with pytest.raises(FmfairError) as caught:
-        scan(tmp_path)
+        collect(scan(tmp_path), ["id", "label"])
     assert str(caught.value) == (
         f"the files of {tmp_path} differ in the type of 'label': Int64 in {first}, String in {other}"
     )
+    other.unlink()
+    assert collect(scan(tmp_path), ["label"]).rows() == [(None,), (0,)]
+    assert collect(scan(empty), ["label"]).rows() == [(None,)]
+
+
+def test_files_without_a_column_in_common_are_refused_at_once(tmp_path: Path) -> None:
+    write(tmp_path / "a.csv", {"id": [1]})
+    write(tmp_path / "b.csv", {"ID": [1]})
+    with pytest.raises(FmfairError, match=r"'id' is missing from 1 of 2, such as .*b.csv, but not from .*a.csv"):
+        scan(tmp_path)
 
 
 def test_columns_in_another_order_are_put_in_order(tmp_path: Path) -> None:
@@ -249,8 +270,11 @@ def test_a_folder_or_file_that_is_asked_for_by_name_is_no_key(tmp_path: Path) ->
 def test_files_beside_hive_folders_lack_the_key(tmp_path: Path) -> None:
     write(tmp_path / "site=a" / "part.parquet", {"n": [1]})
     write(tmp_path / "z.parquet", {"n": [1]})
-    with pytest.raises(FmfairError, match=r"differ in their columns: .*z.parquet lacks 'site', unlike "):
-        scan(tmp_path)
+    assert collect(scan(tmp_path), ["n"]).height == 2
+    with pytest.raises(
+        FmfairError, match=r"differ in their columns: 'site' is missing from 1 of 2, such as .*z.parquet"
+    ):
+        read(tmp_path)
 
 
 # reading from a LazyFrame

@@ -105,12 +105,14 @@ def load(source: Source, needed: Sequence[str], database: Database) -> dict[str,
         The view's column for each needed column of the table.
 
     Raises:
-        FmfairError: The table cannot be read.
+        FmfairError: The table cannot be read, or its files do not share a needed column.
     """
     columns = {name: f"c{i}" for i, name in enumerate(needed)}
     # DuckDB takes names that differ in case only for one name.
     ambiguous = len({name.lower() for name in source.schema}) < len(source.schema)
     files: Sequence[Path] = [] if ambiguous else source.files
+    if source.lazy is not None:
+        readers.require_shared(source.lazy, needed)
     if files:
         _view_of_files(source, columns, database)
         return columns
