@@ -97,6 +97,19 @@ def test_colours_of_16_bits_keep_their_tint() -> None:
     assert grey(with_opacity, window=(0, 65535)).tolist() == [[[255, 127, 0], [3, 3, 3]]]
 
 
+def test_colours_without_a_window_are_shown_as_they_are() -> None:
+    deep = np.array([[[1000, 2000, 3000]]], np.uint16)
+    fractions = np.array([[[0.25, np.nan, 0.5]]], np.float32)
+
+    assert grey(deep).tolist() == [[[3, 7, 11]]]
+    assert grey(fractions).tolist() == [[[63, 0, 127]]]
+    assert grey(deep, "minmax").tolist() == [[[0, 127, 255]]]
+    assert grey(fractions * 255, window=(0, 255)).tolist() == [[[63, 0, 127]]]
+    for values in (fractions * 255, fractions - 1, deep.astype(np.int32)):
+        with pytest.raises(ImageError, match=r"holds colours that are no fractions; say .*, as window=0:255"):
+            grey(values)
+
+
 @pytest.mark.parametrize(
     ("values", "said", "reason"),
     [

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fmfair.runners.images.picture import Array, ImageError, needs
+from fmfair.runners.images.decoding import opened, upright
+from fmfair.runners.images.picture import Array, ImageError
 
 # How Pillow calls 16-bit samples with the upper byte first, with the lower one first, and as the machine has them.
 _BIG, _LITTLE, _NATIVE = ";16B", ";16L", ";16N"
@@ -52,9 +53,9 @@ def _raw_modes(image: Any) -> Iterator[str]:
 
 def _decoded(path: Path, other: dict[str, str]) -> Array:
     """The pixels with their samples read as others."""
-    with needs("PIL.Image").open(path) as image:
+    with opened(path) as image:
         image.tile = [tile._replace(args=_replaced(tile.args, other)) for tile in image.tile]
-        return np.array(image)
+        return upright(np.array(image), image)
 
 
 def _replaced(arguments: Any, other: dict[str, str]) -> Any:

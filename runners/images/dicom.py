@@ -1,7 +1,8 @@
 """DICOM files as pictures: stored values through the modality's rescaling, with the window that the file names.
 
 Several frames are the slices of a volume. Grey values stay as deep as they are; the window, the first where there are
-several, is kept beside them. A curve (VOI LUT, sigmoid) has no two ends and is applied at once.
+several, is kept beside them. A curve (VOI LUT, sigmoid) has no two ends and is applied at once. Pixels are taken as
+squares, whatever spacing or aspect ratio the file names.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ Window = tuple[float, float]
 ENDINGS = (".dcm", ".dicom", ".ima")
 # An attribute that holds pixels; a DICOM file may as well hold a report or a plan.
 _PIXELS = ("PixelData", "FloatPixelData", "DoubleFloatPixelData")
+_DECODERS = 'most are in: pip install "pylibjpeg[all]"'
 
 
 def is_dicom(path: Path) -> bool:
@@ -57,9 +59,9 @@ def _check(data: Any, frames: int) -> None:
     try:
         ready = needs("pydicom.pixels").get_decoder(syntax).is_available
     except NotImplementedError:
-        ready = False
+        raise ImageError(f"is compressed ({_named(syntax)}), which nothing here decodes; unpack it first") from None
     if not ready:
-        raise ImageError(f"is compressed ({_named(syntax)}), and no decoder for that is installed; pylibjpeg has most")
+        raise ImageError(f"is compressed ({_named(syntax)}), and no decoder for that is installed; {_DECODERS}")
 
 
 def _named(syntax: Any) -> str:
@@ -74,16 +76,16 @@ def _decoded(data: Any, numbers: list[int]) -> Iterator[Array]:
         yield from pixels.iter_pixels(data, indices=numbers)
     except (RuntimeError, NotImplementedError):
         name = _named(data.file_meta.TransferSyntaxUID)
-        raise ImageError(f"holds pixels ({name}) that the installed decoders cannot read") from None
+        raise ImageError(f"holds pixels ({name}) that the installed decoders cannot read; {_DECODERS}") from None
 
 
 def _picture(data: Any, frame: int, stored: Array, reading: Reading) -> Picture:
     photometric = str(data.get("PhotometricInterpretation") or "")
     if photometric == "PALETTE COLOR":
-        colours = needs("pydicom.pixels").apply_color_lut(stored, data)
-        return Picture.of(colours, window=_whole_range(colours, 8 * colours.itemsize))
+        return Picture.of(_as_array(needs("pydicom.pixels").apply_color_lut(stored, data)))
     if stored.ndim == 3:
-        return Picture.of(stored, window=_whole_range(stored, int(data.get("BitsStored") or 8)))
+        deep = stored.dtype != np.uint8
+        return Picture.of(stored, window=(0.0, 2.0 ** int(data.get("BitsStored") or 8) - 1) if deep else None)
     values = _rescaled(stored, _holder(data, frame, "PixelValueTransformationSequence"))
     window = reading.window
     if window is None:
@@ -94,11 +96,6 @@ def _picture(data: Any, frame: int, stored: Array, reading: Reading) -> Picture:
 
 def _numbered(picture: Picture, number: int) -> Picture:
     return Picture(picture.pixels, picture.inverted, picture.window, number)
-
-
-def _whole_range(colours: Array, bits: int) -> Window | None:
-    """Of colours deeper than 8 bits, the range that is shown."""
-    return None if colours.dtype == np.uint8 else (0.0, 2.0**bits - 1)
 
 
 def _holder(data: Any, frame: int, sequence: str) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from fmfair.errors import FmfairError
+from fmfair.runners.images.decoding import opened, upright
 from fmfair.runners.images.deep_colour import deep_colours, is_deep
 from fmfair.runners.images.dicom import ENDINGS, is_dicom, read_dicom
 from fmfair.runners.images.picture import MOST_PIXELS, ImageError, Picture, needs
@@ -35,6 +36,9 @@ SUFFIXES = {
 _TALKS = logging.getLogger("nibabel.global")
 # The tag of a TIFF file that says what its lowest value is, and its value for white.
 _PHOTOMETRIC, _WHITE_IS_ZERO = 262, 0
+# The tag that says whether samples have a sign, and what Pillow takes for the other kind, by its mode and that tag.
+_SAMPLE_FORMAT = 339
+_MISTAKEN: Mapping[tuple[str, int], str] = {("L", 2): "int8", ("I", 1): "uint32"}
 
 
 def read(path: Path, reading: Reading | None = None) -> Picture | list[Picture]:
@@ -82,18 +86,27 @@ def _kind(path: Path) -> str:
 def _read_image(path: Path, reading: Reading) -> Picture:
     image_module = needs("PIL.Image")
     image_module.init()  # which of them this Pillow can read
+    formats = [name for name in FORMATS if name in image_module.OPEN]
     try:
-        with image_module.open(path, formats=[name for name in FORMATS if name in image_module.OPEN]) as image:
+        with opened(path, formats) as image:
             _check(image)
             if is_deep(image):
-                deep = deep_colours(path, image)
-                # Colours are shown as they are, grey levels from the lowest to the highest.
-                return Picture.of(deep, window=reading.window or (None if deep.ndim == 2 else (0.0, 65535.0)))
-            return _pixels(image, reading)
+                return Picture.of(deep_colours(path, image), window=reading.window)
+            return _picture(image, reading)
     except image_module.UnidentifiedImageError:
-        raise ImageError(f"holds no picture of a format that is read, which are {', '.join(FORMATS)}") from None
+        raise ImageError(_refused(path, {name: image_module.OPEN[name][1] for name in formats})) from None
     except image_module.DecompressionBombError:
         raise ImageError("unpacks to more pixels than any picture should have") from None
+
+
+def _refused(path: Path, accepts: Mapping[str, Any]) -> str:
+    """Why Pillow knows no image in a file, by what the file begins with."""
+    with path.open("rb") as file:
+        start = file.read(16)
+    name = next((name for name, accept in accepts.items() if accept(start) is True), None)
+    if name is None:
+        return f"holds no picture of a format that is read, which are {', '.join(FORMATS)}"
+    return f"is a {name} file that is damaged, or of a kind that is not read; save 8 or 16 bits, or 32-bit grey"
 
 
 def _check(image: Any) -> None:
@@ -106,17 +119,19 @@ def _check(image: Any) -> None:
         raise ImageError(f"is a {image.format} file of {count} pages; give each page that counts a file of its own")
 
 
-def _pixels(image: Any, reading: Reading) -> Picture:
-    """The values of a decoded image: grey levels as they are, and everything else as red, green and blue."""
-    inverted = False
+def _picture(image: Any, reading: Reading) -> Picture:
+    """The values of an image: grey levels as they are, and everything else as red, green and blue."""
+    tags = getattr(image, "tag_v2", {})
+    deep = image.mode.startswith(("I", "F"))
+    inverted = deep and tags.get(_PHOTOMETRIC) == _WHITE_IS_ZERO  # of 8 bits, Pillow has turned it already
+    meant = _MISTAKEN.get((image.mode, tags.get(_SAMPLE_FORMAT, (1,))[0])) if tags else None
+    decoded = image
     if image.mode in ("LA", "La"):
-        image = image.convert("L")
-    elif image.mode.startswith("I;16"):
-        tags = getattr(image, "tag_v2", {})
-        inverted = tags.get(_PHOTOMETRIC) == _WHITE_IS_ZERO  # of 8 bits, Pillow has turned it already
-    elif image.mode not in ("1", "L", "I", "F", "RGB", "RGBA"):
-        image = image.convert("RGB")
-    return Picture.of(np.array(image), inverted=inverted, window=reading.window)
+        decoded = image.convert("L")
+    elif not deep and image.mode not in ("1", "L", "RGB", "RGBA"):
+        decoded = image.convert("RGB")
+    pixels = upright(np.array(decoded), image)
+    return Picture.of(pixels if meant is None else pixels.view(meant), inverted=inverted, window=reading.window)
 
 
 class _Quiet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from fmfair.runners.images.picture import ImageError
@@ -17,8 +18,8 @@ def why(error: Exception) -> str:
         >>> why(EOFError()), why(KeyError("DOE^JOHN"))
         ('ends too early: it was cut off', 'is damaged, or is not what its name says (KeyError)')
     """
-    if isinstance(error, PermissionError):
-        return "may not be read"
+    if isinstance(error, OSError) and error.errno:
+        return f"cannot be read: {os.strerror(error.errno)}"
     if isinstance(error, MemoryError):
         return "needs more memory than there is"
     text = str(error).lower()

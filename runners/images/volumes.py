@@ -30,11 +30,12 @@ def read_nifti(path: Path, reading: Reading) -> list[Picture]:
     try:
         image = nibabel.load(path)
     except (nibabel.filebasedimages.ImageFileError, nibabel.spatialimages.HeaderDataError):
-        raise ImageError("is no NIfTI volume") from None
+        raise ImageError("is no NIfTI volume; .nii.gz is the ending of a packed one, .nii of any other") from None
     shape = (*image.shape, 1, 1)[: max(3, len(image.shape))]
     _check(shape, image.get_data_dtype())
     if any(n != 1 for n in shape[3:]):
-        raise ImageError(f"has the shape {_shape(image.shape)}; a volume has three axes, so write out one of them")
+        volumes = math.prod(shape[3:])
+        raise ImageError(f"holds {volumes} volumes (shape {_shape(shape)}); save the one that counts in its own file")
     raw, slope, intercept = _stored(image.dataobj)
     volume = _turned(raw.reshape(shape[:3]), nibabel.io_orientation(image.affine))
     axis = _AXIAL if reading.slices.axis is None else reading.slices.axis
@@ -51,8 +52,8 @@ def read_nifti(path: Path, reading: Reading) -> list[Picture]:
 def read_arrays(path: Path, reading: Reading) -> Picture | list[Picture]:
     """The picture, or the chosen slices of the volume, in a `.npy` file or in one array of an `.npz` archive.
 
-    An array of height x width, or of that x 3 or 4 colours, is a picture; a third axis of any other length, or one
-    that is named (`axis=`), makes it a volume.
+    An array of height x width, or of that x 1, 3 or 4 channels, is a picture; a third axis of any other length, or one
+    that is named (`axis=`), makes it a volume, whose slices may have channels on a fourth.
 
     Raises:
         ImageError: There is no such array, or it is no picture and no volume of numbers.
@@ -96,9 +97,8 @@ def _array(file: IO[bytes]) -> Array:
 
 
 def _of_array(array: Array, reading: Reading) -> Picture | list[Picture]:
-    colours = array.ndim >= 3 and array.shape[-1] in (3, 4) and reading.slices.axis is None
-    if array.ndim == 3 and array.shape[-1] == 1 and reading.slices.axis is None:
-        return Picture.of(array[..., 0], window=reading.window)
+    channels = array.shape[-1] if array.ndim > 3 or (array.ndim == 3 and reading.slices.axis is None) else 0
+    array, colours = array[..., 0] if channels == 1 else array, channels in (3, 4)
     if array.ndim <= 2 + colours:
         return Picture.of(array, window=reading.window)
     if array.ndim > 3 + colours:

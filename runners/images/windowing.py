@@ -21,10 +21,11 @@ class Window8:
     """The step `window8`.
 
     Attributes:
-        rule: `auto`: the window of the picture if it has one, else 8 bits stay as they are and deeper ones go from
-            their lowest to their highest value. `minmax`: always from the lowest to the highest. `percentiles`: from
-            one percentile to another. `window`: between two values, or the window that the picture must have.
-            `type`: from 0 to the highest value of an unsigned type.
+        rule: `auto`: the window of the picture if it has one, else 8 bits stay as they are, deeper grey levels go
+            from the lowest to the highest, and colours from 0 to the highest of their type, or fractions to 1.
+            `minmax`: always from the lowest to the highest. `percentiles`: from one percentile to another. `window`:
+            between two values, or the window that the picture must have. `type`: from 0 to the highest value of an
+            unsigned type.
         low: The lower percentile or value; None where the rule has none.
         high: The upper one.
     """
@@ -77,13 +78,18 @@ class Window8:
             return window
         if self.rule == "window":
             raise ImageError("names no window; say one, as window8:window:-1250:250")
-        if self.rule == "type":
+        colours = self.rule == "auto" and pixels.ndim == 3  # which are shown as they are
+        if self.rule == "type" or (colours and pixels.dtype.kind == "u"):
             if pixels.dtype.kind != "u":
                 raise ImageError(f"holds {pixels.dtype.name} values, whose type has no first and last grey level")
             return 0.0, float(np.iinfo(pixels.dtype).max)
         known = pixels[np.isfinite(pixels)]
         if known.size == 0:
             raise ImageError("holds no value that is a number")
+        if colours and known.min() >= 0 and known.max() <= 1:
+            return 0.0, 1.0
+        if colours:
+            raise ImageError("holds colours that are no fractions; say which is black and white, as window=0:255")
         if self.rule == "percentiles":
             low, high = np.percentile(known.astype(np.float64), [self.low or 0.0, self.high or 0.0]).tolist()
             return low, high
