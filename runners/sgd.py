@@ -29,7 +29,7 @@ class Schedule:
     Attributes:
         epochs: How many times all images are seen.
         learning_rate: The highest learning rate.
-        lowest: The last one.
+        lowest: The last one, where it is below the highest.
         warmup: In how many epochs it rises to the highest.
         batch_size: Images of a step.
         weight_decay: Of the weights, not of the bias.
@@ -47,8 +47,9 @@ class Schedule:
     def __post_init__(self) -> None:
         if self.epochs < 1 or self.batch_size < 1 or not 0 < self.learning_rate < inf:
             raise FmfairError("epochs and batch_size must be at least 1, and learning_rate above 0 and finite")
-        if not 0 <= self.weight_decay < inf:
-            raise FmfairError(f"weight_decay={self.weight_decay} must be a finite number, at least 0")
+        for name in ("lowest", "warmup", "weight_decay"):
+            if not 0 <= getattr(self, name) < inf:
+                raise FmfairError(f"{name}={getattr(self, name)} must be a finite number, at least 0")
 
     def rate(self, epoch: int) -> float:
         """The learning rate of an epoch, counted from 1.
@@ -61,7 +62,8 @@ class Schedule:
         if epoch <= self.warmup:
             return self.learning_rate * epoch / self.warmup
         done = (epoch - self.warmup) / (self.epochs - self.warmup)
-        return self.lowest + (self.learning_rate - self.lowest) * 0.5 * (1 + cos(pi * done))
+        lowest = min(self.lowest, self.learning_rate)
+        return lowest + (self.learning_rate - lowest) * 0.5 * (1 + cos(pi * done))
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,11 @@ class Head:
 
     coef: Floats
     intercept: float
+
+    @property
+    def finite(self) -> bool:
+        """Whether all weights are numbers; those of a training that diverged are not."""
+        return bool(np.isfinite([*self.coef, self.intercept]).all())
 
     def logits(self, features: npt.ArrayLike) -> Floats:
         """The log-odds of rows of features."""

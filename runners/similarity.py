@@ -55,6 +55,10 @@ class Similarity:
             problems.add(
                 f"scale={self.scale} must be a positive number; a scale stored as its logarithm is given as exp"
             )
+        if not np.isfinite(self.bias):
+            problems.add(f"bias={self.bias} must be a finite number")
+        if self.vectors < 1:
+            problems.add(f"vectors={self.vectors} must be at least 1")
         problems.raise_if_any()
 
     def raw(self, images: npt.ArrayLike, classes: Sequence[npt.ArrayLike]) -> Floats:

@@ -9,6 +9,7 @@ Below one output folder are the embeddings of each data set and model, made once
 from __future__ import annotations
 
 import datetime
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -17,16 +18,18 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from fmfair.errors import FmfairError, plural
+from fmfair.errors import FmfairError, Problems, check_choice, plural
+from fmfair.notes import Notes
 from fmfair.runners.embedding import How, Tally, embed, images_hash
+from fmfair.runners.faults import Faults
 from fmfair.runners.manifest import Manifest
-from fmfair.runners.parts import RUN, changes, read_parts
-from fmfair.runners.predictions import as_folder, to_predict, write_predictions
-from fmfair.runners.probe import Fitted, Probe, linear_probe
+from fmfair.runners.parts import changes, read_parts
+from fmfair.runners.predictions import POOLS, as_folder, to_predict, write_predictions
+from fmfair.runners.probe import Fitted, Probe, linear_probe, needed_splits
 from fmfair.runners.provenance import table_hash, versions
 from fmfair.runners.similarity import Similarity
-from fmfair.runners.texts import check_prompts, embed_texts, read_texts, write_texts
-from fmfair.runners.zero_shot import zero_shot
+from fmfair.runners.texts import check_prompts, check_reads_text, embed_texts, read_texts, write_texts
+from fmfair.runners.zero_shot import AMONG, zero_shot
 
 if TYPE_CHECKING:
     from fmfair.runners.batches import Read
@@ -44,6 +47,7 @@ class Study:
         load: Loads the model; called where something is still to be encoded, and where the weights were named.
         asked: What is known of the model's identity without loading it; embeddings that are there must agree.
         named_weights: Whether the weights were named, so that embeddings that are there must be of these.
+        notes: Takes what was found on the way, such as images that could not be used.
     """
 
     manifest: Manifest
@@ -52,14 +56,29 @@ class Study:
     load: Callable[[], LoadedModel]
     asked: Mapping[str, Any] = field(default_factory=dict)
     named_weights: bool = False
+    notes: Notes = field(default_factory=Notes, compare=False)
 
     def __post_init__(self) -> None:
+        problems = Problems()
+        for name, kind in (("manifest", Manifest), ("model", str), ("output", (str, Path))):
+            with problems.collecting():
+                _check_type(name, getattr(self, name), kind)
+        if not callable(self.load):
+            problems.add("load= must be a function that loads the model, such as lambda: load_model('rad_dino')")
+        problems.raise_if_any()
         object.__setattr__(self, "output", Path(self.output).expanduser())
 
     @cached_property
     def loaded(self) -> LoadedModel:
-        """The model."""
-        return self.load()
+        """The model.
+
+        Raises:
+            FmfairError: It cannot be loaded.
+        """
+        found = self.load()
+        if not hasattr(found, "encode_images"):
+            raise FmfairError(f"load= returned {type(found).__name__}; expected a model, as load_model returns it")
+        return found
 
     @property
     def embeddings(self) -> Path:
@@ -71,16 +90,24 @@ class Study:
         """The file of the vectors of the prompts."""
         return self.embeddings / "texts.parquet"
 
-    def embed(self, how: How | None = None) -> Tally:
+    def embed(self, how: How | None = None, *, retry: bool = False) -> Tally:
         """Encodes what is not there yet: images, and where the model has a text tower the prompts of the manifest.
+
+        Args:
+            how: How images are encoded.
+            retry: Whether to read those images again that could not be encoded before.
 
         Raises:
             FmfairError: The folder holds embeddings of something else.
         """
-        encoder = self.loaded
-        tally = embed(self.manifest, encoder, self.embeddings, reader(encoder, self.manifest), how)
-        if self.manifest.about.prompts and encoder.entry.reads_text:
-            self._write_texts(encoder)
+        _check_type("how", how, (How, type(None)))
+        encoder, prompts = self.loaded, self.manifest.about.prompts
+        told = bool(prompts) and encoder.entry.reads_text
+        if told:
+            read_texts(self.texts, encoder.identity, prompts)  # those of another model are refused at once
+        tally = embed(self.manifest, encoder, self.embeddings, reader(encoder, self.manifest), how, retry=retry)
+        if told:
+            self._vectors(encoder.identity)
         return tally
 
     def images(self, how: How | None = None) -> tuple[pl.LazyFrame, dict[str, Any]]:
@@ -89,11 +116,12 @@ class Study:
         Raises:
             FmfairError: The folder holds embeddings of something else, or other jobs still make some of them.
         """
-        if not (self.embeddings / RUN).exists() or self.missing:
+        if self.missing:
             tally = self.embed(how)
             if tally.left:
                 raise FmfairError(
-                    f"other jobs still make {plural(tally.left, 'part')} of {self.embeddings}; run again when they end"
+                    f"{plural(tally.left, 'part')} of {self.embeddings} {'is' if tally.left == 1 else 'are'} left to "
+                    "other jobs; run again when they are done"
                 )
         rows, run = read_parts(self.embeddings)
         if run["identity"]["images"] != images_hash(self.manifest):
@@ -126,12 +154,19 @@ class Study:
         self, probe: Probe | None = None, how: How | None = None, splits: Sequence[str] = ("test",)
     ) -> tuple[Path, list[Fitted]]:
         """Fits and writes the predictions of a linear probe, and returns their file and the heads."""
+        _check_type("probe", probe, (Probe, type(None)))
         probe = probe or Probe()
-        to_predict(self.manifest, splits)  # before anything is encoded
+        problems = Problems()  # told before anything is encoded
+        with problems.collecting():
+            to_predict(self.manifest, splits)
+        with problems.collecting():
+            needed_splits(self.manifest, probe)
+        problems.raise_if_any()
         images, identity = self.images(how)
+        self._check_usable(images, ("train",), *([] if probe.select == "last" else [("validation",)]), splits)
         table, fitted = linear_probe(self.manifest, images, model=self.model, probe=probe, splits=splits)
-        about = {"probe": asdict(probe), "heads": {one.label: one.chosen for one in fitted}, "splits": list(splits)}
-        return self._write(table, "linear-probe", identity, about), fitted
+        about = {"probe": asdict(probe), "heads": {f.label: f.told for f in fitted}, "splits": list(splits)}
+        return self._write(table, identity, about), fitted
 
     def zero_shot(
         self,
@@ -153,12 +188,21 @@ class Study:
             how: How images are encoded that are not yet.
             splits: Which images are predicted.
         """
-        to_predict(self.manifest, splits)
-        check_prompts(self.manifest.about.prompts)
+        problems = Problems()  # told before anything is encoded
+        for check in (
+            lambda: to_predict(self.manifest, splits),
+            lambda: check_prompts(self.manifest.about.prompts, self.manifest.labels),
+            lambda: check_choice("among", among, AMONG),
+            lambda: check_choice("slices", slices, POOLS),
+        ):
+            with problems.collecting():
+                check()
+        problems.raise_if_any()
+        if self.missing:
+            check_reads_text(self.loaded.entry)
         images, identity = self.images(how)
-        if not self.texts.exists():
-            self._write_texts(self.loaded)
-        texts, published = read_texts(self.texts, identity["model"], self.manifest.about.prompts)
+        self._check_usable(images, splits)
+        texts, published = self._vectors(identity["model"])
         similarity = choose(published_similarity(published, learned=learned_scale))
         table = zero_shot(
             self.manifest, images, texts, model=self.model, similarity=similarity, among=among, slices=slices,
@@ -171,22 +215,55 @@ class Study:
             "splits": list(splits),
             "prompts": texts.drop("vector").to_dicts(),
         }
-        return self._write(table, "zero-shot", identity, about)
+        return self._write(table, identity, about)
 
-    def _write_texts(self, encoder: LoadedModel) -> None:
-        table = embed_texts(self.manifest.about.prompts, encoder)
-        scale, learned = encoder.scale, encoder.tower.learned
-        published = {
-            "scale": scale.factor,
-            "bias": scale.bias or 0.0,
-            "learned_scale": None if learned is None else learned.factor,
-            "link": encoder.entry.score.link,
-            "ensemble": encoder.entry.prompts.ensemble,
-            "vectors": encoder.entry.feature.vectors,
-        }
-        write_texts(table, self.texts, encoder.identity, published)
+    def _check_usable(self, images: pl.LazyFrame, *used: Sequence[str]) -> None:
+        """Notes the images of splits that could not be encoded.
 
-    def _write(self, table: pl.DataFrame, usage: str, identity: Mapping[str, Any], about: Mapping[str, Any]) -> Path:
+        Raises:
+            FmfairError: None of the images of some splits could.
+        """
+        problems = Problems()
+        for splits in used:
+            rows = self.manifest.of_split(*splits).lazy().select("sample_id")
+            faults = Faults.of(images.join(rows, on="sample_id", how="semi"))
+            split = f"the split {' and '.join(map(repr, splits))}"
+            again = "once the files are mended, fmfair run embed --retry or Study.embed(retry=True) reads them again"
+            if faults.unusable == faults.images:
+                problems.add(f"no image of {split} could be encoded, of {faults.images:,}: {faults}; {again}")
+            elif faults.reasons:
+                told = self.notes.warn if 2 * faults.unusable > faults.images else self.notes.say
+                told(f"of {plural(faults.images, 'image')} of {split}: {faults}; {again}")
+        problems.raise_if_any()
+
+    def _vectors(self, identity: Mapping[str, Any]) -> tuple[pl.DataFrame, dict[str, Any]]:
+        """The vectors of the prompts and the published convention, made where they are not there.
+
+        Args:
+            identity: That of the model that the images were encoded with.
+
+        Raises:
+            FmfairError: Those that are there are another model's, or the model that is needed is not at hand.
+        """
+        prompts = self.manifest.about.prompts
+        found = read_texts(self.texts, identity, prompts)
+        if found is not None:
+            return found
+        needed = "these prompts are not encoded yet, which needs the model that the images were encoded with"
+        try:
+            encoder = self.loaded
+        except FmfairError as error:
+            raise FmfairError(f"{needed}: {error}") from error
+        changed = list(changes(dict(identity), json.loads(json.dumps(dict(encoder.identity)))))
+        if changed:
+            raise FmfairError(
+                f"{needed}, and this is another: {'; '.join(changed)}. Name the same with checkpoint= and dtype="
+            )
+        table, published = embed_texts(prompts, encoder), published_convention(encoder)
+        write_texts(table, self.texts, identity, published)
+        return table, published
+
+    def _write(self, table: pl.DataFrame, identity: Mapping[str, Any], about: Mapping[str, Any]) -> Path:
         provenance = {
             "configuration": dict(about),
             "model": identity["model"],
@@ -195,7 +272,7 @@ class Study:
             "versions": versions(),
             "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
         }
-        return write_predictions(table, self.output / "predictions", usage, provenance)
+        return write_predictions(table, self.output / "predictions", provenance)
 
 
 def reader(encoder: LoadedModel, manifest: Manifest) -> Read:
@@ -214,6 +291,19 @@ def reader(encoder: LoadedModel, manifest: Manifest) -> Read:
     return prepared
 
 
+def published_convention(encoder: LoadedModel) -> dict[str, Any]:
+    """How the model was published to compare images with texts, as it is kept beside the vectors of texts."""
+    scale, learned = encoder.scale, encoder.tower.learned
+    return {
+        "scale": scale.factor,
+        "bias": scale.bias or 0.0,
+        "learned_scale": None if learned is None else learned.factor,
+        "link": encoder.entry.score.link,
+        "ensemble": encoder.entry.prompts.ensemble,
+        "vectors": encoder.entry.feature.vectors,
+    }
+
+
 def published_similarity(published: Mapping[str, Any], *, learned: bool = False) -> Similarity:
     """The convention that a model was published with, or that with the scale that its checkpoint has learned.
 
@@ -227,3 +317,9 @@ def published_similarity(published: Mapping[str, Any], *, learned: bool = False)
         link=published["link"],
         vectors=published["vectors"],
     )
+
+
+def _check_type(name: str, value: object, kind: type | tuple[type, ...]) -> None:
+    if not isinstance(value, kind):
+        kinds = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)) if k is not type(None))
+        raise FmfairError(f"{name}= is of the type {type(value).__name__}; expected {kinds}")

@@ -17,7 +17,7 @@ from fmfair.runners.description import About
 from fmfair.runners.manifest import Manifest
 from fmfair.runners.predictions import Embedded
 from fmfair.runners.probe import Probe, linear_probe
-from fmfair.runners.selection import Judge
+from fmfair.runners.selection import Judge, better
 from fmfair.runners.sgd import Head, Schedule, train
 
 N, DIM = 240, 6
@@ -77,7 +77,7 @@ def test_the_validation_split_chooses_the_penalty(manifest: Manifest) -> None:
         p = peer.fit(X[at["train"]].astype(float), Y[at["train"]]).predict_proba(X[at["validation"]])
         losses[c] = -np.log(p[np.arange(len(p)), Y[at["validation"]]]).mean()
     assert one.chosen["strength"] == min(losses, key=losses.__getitem__)
-    assert one.chosen["loss"] == pytest.approx(-min(losses.values()), abs=1e-6)
+    assert one.chosen["loss"] == pytest.approx(min(losses.values()), abs=1e-6)
 
 
 def test_the_worst_group_may_choose(manifest: Manifest) -> None:
@@ -139,9 +139,9 @@ def test_the_last_epoch_is_taken_unless_a_split_chooses(manifest: Manifest) -> N
         probe = Probe(solver="sgd", select=select, schedule=schedule)
         _, (one,) = linear_probe(manifest, embeddings(), model="m", probe=probe)
         chosen[select] = one.chosen
-    assert chosen["last"] == {"epoch": 8, "last": None}
+    assert chosen["last"] == {"epoch": 8}
     assert 1 <= chosen["loss"]["epoch"] <= 8
-    assert chosen["loss"]["loss"] < 0
+    assert 0 < chosen["loss"]["loss"] < 1
 
 
 def test_a_seed_repeats_and_another_differs(manifest: Manifest) -> None:
@@ -189,32 +189,90 @@ def test_images_without_a_label_or_embedding_are_left_out_of_the_fit(manifest: M
     assert found["y_score"].null_count() == 0
 
 
+def changed(manifest: Manifest, labels: Any = ("finding",), **columns: Any) -> Manifest:
+    """The manifest with other columns."""
+    table = manifest.table.with_columns(**columns)
+    return Manifest(table, labels, manifest.attributes, manifest.root, manifest.about)
+
+
 def test_what_cannot_be_fitted_is_said_together(manifest: Manifest) -> None:
-    one_class = Manifest(
-        manifest.table.with_columns(finding=pl.lit(1, pl.Int8)), ("finding",), ("sex",), manifest.root, manifest.about
-    )
-    with pytest.raises(fmfair.FmfairError, match="label 'finding': the split 'train' has 120 positives among 120"):
-        linear_probe(one_class, embeddings(), model="m")
-    unsplit = Manifest(
-        manifest.table.with_columns(split=pl.lit("test")), ("finding",), ("sex",), manifest.root, manifest.about
-    )
+    in_test = pl.when(pl.col("split") == "test").then("finding")
+    labels = {"all_ill": pl.lit(1, pl.Int8), "unknown": pl.lit(None, pl.Int8), "tested": in_test}
     with pytest.raises(fmfair.FmfairError) as error:
-        linear_probe(unsplit, embeddings(), model="m", probe=Probe(select="worst_auc", groups=("race",)))
+        linear_probe(changed(manifest, ("finding", *labels), **labels), embeddings(), model="m")
+    told = "the split 'train' has {} positives among {} usable images; both classes are needed to fit a probe"
+    assert list(error.value.problems) == [
+        f"label 'all_ill': {told.format(120, 120)}",
+        f"label 'unknown': {told.format(0, 0)}",
+        "label 'unknown': no image of the split 'validation' is usable",
+        f"label 'tested': {told.format(0, 0)}",
+        "label 'tested': no image of the split 'validation' is usable",
+    ]
+
+    with pytest.raises(fmfair.FmfairError) as error:
+        linear_probe(
+            changed(manifest, split=pl.lit("test")),
+            embeddings(),
+            model="m",
+            probe=Probe(select="worst_auc", groups=("race",)),
+        )
     assert len(error.value.problems) == 3
     with pytest.raises(fmfair.FmfairError, match="go together"):
         Probe(select="worst_auc")
 
 
+def test_a_validation_split_of_one_class_can_decide_by_the_loss(manifest: Manifest) -> None:
+    ill = changed(manifest, finding=pl.when(pl.col("split") == "validation").then(1).otherwise("finding"))
+
+    _, (one,) = linear_probe(ill, embeddings(), model="m")
+
+    logits = one.head.logits(X[SPLIT == "validation"])
+    assert one.chosen["loss"] == pytest.approx(np.log1p(np.exp(-logits)).mean(), abs=1e-12)
+    by_group = Probe(select="worst_auc", groups=("sex",))
+    with pytest.raises(fmfair.FmfairError, match="label 'finding': no group of 'sex' has both classes in 'validation'"):
+        linear_probe(ill, embeddings(), model="m", probe=by_group)
+
+
 def test_a_judge_looks_at_groups_with_both_classes() -> None:
-    table = pl.DataFrame({"sex": ["F", "F", "M", "M", None], "site": ["a", "a", "b", "b", "b"]})
-    y = np.array([0, 1, 1, 1, 0])
+    nan = float("nan")
+    table = pl.DataFrame(
+        {
+            "sex": ["F", "F", "M", "M", None, None],
+            "code": [1.0, 1.0, 2.0, 2.0, nan, nan],
+            "site": ["a", "a", "b", "b", "b", "c"],
+        }
+    )
+    y = np.array([0, 1, 1, 1, 0, 1])
 
-    judge = Judge.of("finding", table, y, "worst_auc", ["sex"])
-
-    assert judge.value(np.array([0.0, 1.0, 0.0, 0.0, 9.0])) == 1.0
-    assert judge.value(np.array([1.0, 0.0, 0.0, 0.0, 9.0])) == 0.0
+    for attributes in (["sex"], ["code"], ["sex", "code"]):
+        judge = Judge.of("finding", table, y, "worst_auc", attributes)
+        assert judge.worst_auc(np.array([0.0, 1.0, 0.0, 0.0, 9.0, 0.0])) == 1.0
+        assert judge.worst_auc(np.array([1.0, 0.0, 0.0, 0.0, 0.0, 9.0])) == 0.0
+    judge = Judge.of("finding", table, y, "worst_auc", ["sex", "site"])
+    assert judge.worst_auc(np.array([0.0, 1.0, 2.0, 3.0, 2.0, 0.0])) == 0.75
     with pytest.raises(fmfair.FmfairError, match="no group of 'sex' has both classes"):
-        Judge.of("finding", table, np.ones(5, int), "worst_auc", ["sex"])
+        Judge.of("finding", table, np.ones(6, int), "worst_auc", ["sex"])
+
+
+def test_too_many_groups_are_a_measurement_and_missing_values_are_none() -> None:
+    codes = [float(k) for k in range(20)] + [None, float("nan")]
+    y = np.arange(44) % 2
+
+    table = pl.DataFrame({"code": sorted(codes * 2, key=str)}, strict=False)
+
+    assert Judge.of("finding", table, y, "worst_auc", ["code"]).worst_auc(y.astype(float)) == 1.0
+    with pytest.raises(fmfair.FmfairError, match="'code' has more than 20 values"):
+        Judge.of("finding", table.with_columns(code=pl.int_range(44)), y, "worst_auc", ["code"])
+
+
+def test_of_equal_worst_groups_the_lower_loss_decides(manifest: Manifest) -> None:
+    apart = X + 50 * Y[:, None].astype(np.float32)
+    by_group, by_loss = Probe(select="worst_auc", groups=("sex",)), Probe()
+
+    (one,), (other,) = (linear_probe(manifest, embeddings(apart), model="m", probe=p)[1] for p in (by_group, by_loss))
+
+    assert one.chosen == {"strength": 100.0, "worst_auc": 1.0, "loss": other.chosen["loss"]}
+    assert not better({"loss": 0.5}, {"loss": 0.5})
 
 
 def test_the_head_is_linear() -> None:

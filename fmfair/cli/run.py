@@ -39,7 +39,7 @@ def embed(given: Given, flags: Mapping[str, str]) -> int:
         FmfairError: The input or an option cannot be used.
     """
     study, how = _study(given, flags), _how(given)
-    tally = study.embed(how)
+    tally = study.embed(how, retry=given["retry"])
     output.say(f"{study.embeddings}: {_told(tally)}\n", sys.stdout)
     return 0
 
@@ -62,9 +62,11 @@ def linear_probe(given: Given, flags: Mapping[str, str]) -> int:
     study = _study(given, flags)
     file, fitted = study.linear_probe(probe, _how(given), _splits(given))
     for one in [] if given["quiet"] else fitted:
-        chosen = ", ".join(f"{name} {value:.6g}" for name, value in one.chosen.items() if value is not None)
+        chosen = ", ".join(f"{name} {value:.6g}" for name, value in one.chosen.items())
         output.say_note(f"{one.label}: {chosen}")
-    return _ended(study, file)
+        if one.note:
+            output.say_note(f"{one.label}: {one.note}", warning=True)
+    return _ended(study, file, quiet=given["quiet"])
 
 
 def zero_shot(given: Given, flags: Mapping[str, str]) -> int:
@@ -74,8 +76,10 @@ def zero_shot(given: Given, flags: Mapping[str, str]) -> int:
         FmfairError: The input or an option cannot be used.
     """
     from fmfair.runners.models.registry import find
+    from fmfair.runners.similarity import Similarity
     from fmfair.runners.texts import check_reads_text
 
+    _convention(given, Similarity())  # what cannot be used is told before anything is encoded
     choices = {name: given[name] for name in ("among", "slices") if given[name] is not None}
     study = _study(given, flags)
     check_reads_text(find(given["model"]))
@@ -86,7 +90,7 @@ def zero_shot(given: Given, flags: Mapping[str, str]) -> int:
         splits=_splits(given),
         **choices,
     )
-    return _ended(study, file)
+    return _ended(study, file, quiet=given["quiet"])
 
 
 def models(name: str | None) -> int:
@@ -192,22 +196,25 @@ def _several(texts: list[str] | None) -> list[str]:
 
 
 def _told(tally: Tally) -> str:
-    """What became of the images of a call."""
-    total = sum(tally.statuses.values())
-    if not total:
-        return "nothing was left to do" if not tally.left else f"{plural(tally.left, 'part')} left to other jobs"
-    bad = [
-        f"{count:,} {status.replace('_', ' ')}" for status, count in tally.statuses.items() if status != "ok" and count
-    ]
-    speed = f"{total / tally.seconds:,.1f} images a second"
-    return f"{plural(total, 'image')} encoded in {tally.seconds:.0f} s ({', '.join([*bad, speed])})"
+    """What became of the images of a call, and what could not be encoded of all that is there."""
+    speed = f"{tally.images / tally.seconds:,.1f} images a second" if tally.seconds else ""
+    did = f"{plural(tally.images, 'image')} encoded in {tally.seconds:.0f} s ({speed})"
+    told = [did if tally.images else "nothing was left to do"]
+    if tally.left:
+        told = [did] if tally.images else []
+        told.append(f"{plural(tally.left, 'part')} left to other jobs")
+    if tally.faults.reasons:
+        told.append(f"{tally.faults}: --retry reads them again")
+    return "; ".join(told)
 
 
-def _ended(study: Study, file: Path) -> int:
+def _ended(study: Study, file: Path, *, quiet: bool) -> int:
     """Names the file of predictions, and the command that evaluates it."""
     import polars as pl
 
-    table = pl.scan_parquet(file, hive_partitioning=False)
+    for note in [] if quiet else study.notes:
+        output.say_note(note, warning=note in study.notes.warnings)
+    table = pl.scan_parquet(file, hive_partitioning=False, glob=False)
     rows, missing = table.select(pl.len(), pl.col("y_score").null_count().alias("missing")).collect().row(0)
     words = ["fmfair", "score", str(file), "--cluster", "patient_id"]
     words += ["--missing-scores", "drop"] if missing else []
