@@ -227,10 +227,12 @@ def _folder_keys(files: Iterable[Path], base: Path) -> list[dict[str, str]]:
 
 
 def _key_values(keys: Sequence[Mapping[str, str]]) -> pl.DataFrame:
-    """The keys as columns, one row a file, with types judged on all their values."""
+    """The keys as columns, one row a file, with types judged on all their values; `1.1` and `1.10` stay two."""
     names = list(dict.fromkeys(name for found in keys for name in found))
     values = {name: [None if found.get(name) == HIVE_NULL else found.get(name) for found in keys] for name in names}
-    return typed(pl.LazyFrame(values, schema=dict.fromkeys(names, pl.String))).collect() if names else pl.DataFrame()
+    texts = pl.DataFrame(values, schema=dict.fromkeys(names, pl.String))
+    found = typed(texts.lazy()).collect()
+    return found.with_columns(text for text in texts if text.n_unique() > found[text.name].n_unique())
 
 
 def _with_hive_keys(frames: Mapping[Path, pl.LazyFrame], base: Path) -> dict[Path, pl.LazyFrame]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,9 @@ from fmfair.atomic import PathLike, whole_file
 from fmfair.errors import FmfairError, Problems, listing, plural, rows_at
 from fmfair.notes import Notes
 from fmfair.runners.description import About, Prompts
+from fmfair.runners.presence import missing_files
 from fmfair.runners.roles import Roles, in_roles
-from fmfair.runners.tables import BESIDE, MANIFEST, PREDICTIONS, SPLITS
+from fmfair.runners.tables import MANIFEST, PREDICTIONS, SPLITS
 from fmfair.version import installed_version
 
 __all__ = ["About", "Manifest", "Prompts", "read_manifest"]
@@ -173,12 +173,6 @@ def _prompted(about: About, prompts: Prompts | dict[str, Prompts] | None, labels
     return replace(about, prompts=given)
 
 
-def missing_files(root: Path, paths: Iterable[str]) -> list[str]:
-    """The paths below the root where there is neither a file nor a folder."""
-    base = os.fspath(root)
-    return [path for path in paths if not os.path.exists(os.path.join(base, path))]  # noqa: PTH110,PTH118 (of 400,000)
-
-
 def shared_patients(table: pl.DataFrame) -> int:
     """How many patients are in more than one split."""
     splits = table.group_by("patient_id").agg(pl.col("split").n_unique())
@@ -194,7 +188,7 @@ def _check_columns(manifest: Manifest, problems: Problems) -> None:
     twice = sorted({name for name in named if named.count(name) > 1})
     if twice:
         problems.add(f"{listing(twice)} is meant to be two things; a column is an identifier, a label or an attribute")
-    taken = [name for name in manifest.attributes if name in (*PREDICTIONS, *BESIDE) and name not in MANIFEST]
+    taken = [name for name in manifest.attributes if name in PREDICTIONS and name not in MANIFEST]
     if taken:
         problems.add(f"attribute {listing(taken)} has the name of a column of predictions; rename it")
     if manifest.table.is_empty():

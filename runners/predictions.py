@@ -17,10 +17,14 @@ from fmfair.errors import FmfairError, Problems, check_choice, listing, plural
 from fmfair.runners.manifest import Manifest
 from fmfair.runners.parts import METADATA, SCHEMA_VERSION
 from fmfair.runners.similarity import Floats, probabilities
-from fmfair.runners.tables import OK, PREDICTIONS, SPLITS
+from fmfair.runners.tables import MANIFEST, OK, PREDICTIONS, SPLITS
 
 # What makes a prediction of the slices of a volume: the slice with the highest score, or the mean of their log-odds.
 POOLS = ("max", "mean")
+
+# The folders that predictions lie in, one in the other, and the rows that a reader must hold at once.
+KEYS = ("usage", "dataset", "model")
+ROW_GROUP = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -122,43 +126,47 @@ def pooled(embedded: Embedded, scores: Mapping[str, Floats], pool: str) -> pl.Da
     return states.join(values, on="row", how="left", maintain_order="left")
 
 
-def predictions(manifest: Manifest, rows: pl.DataFrame, label: str, found: pl.DataFrame, model: str) -> pl.DataFrame:
-    """The predictions of one label.
+def predictions(
+    manifest: Manifest, rows: pl.DataFrame, label: str, found: pl.DataFrame, *, usage: str, model: str
+) -> pl.DataFrame:
+    """The predictions of one label: the columns of `tables.PREDICTIONS`, and the attributes.
 
     Args:
         manifest: The data set.
         rows: The rows of its table that were predicted.
         label: The column of labels.
         found: As from `pooled`.
+        usage: What was done, such as `zero-shot`.
         model: The name of the model.
     """
     logit = found["y_logit"].cast(pl.Float64)
     score = pl.Series(probabilities(logit.fill_null(0.0).to_numpy()))
+    constant = {"usage": usage, "dataset": manifest.about.dataset, "model": model, "label": label}
     own = {
-        "dataset": pl.lit(manifest.about.dataset),
-        "model": pl.lit(model),
-        "label": pl.lit(label),
+        **{name: pl.lit(text) for name, text in constant.items()},
+        **{name: pl.lit(found[name]) for name in found.columns if name in PREDICTIONS},
         "y_true": pl.col(label),
         "y_score": pl.lit(score.set(logit.is_null(), None)),
-        "y_logit": pl.lit(logit),
-        **{name: pl.lit(found[name]) for name in ("status", "reason")},
     }
-    columns = [(own[c] if c in own else pl.col(c)).cast(t).alias(c) for c, t in PREDICTIONS.items()]
-    more = [pl.lit(found[c]).alias(c) for c in found.columns if c not in ("row", "y_logit", "status", "reason")]
-    return rows.select(*columns, *more, *manifest.attributes)
+    of_rows = {name: pl.col(name) for name in MANIFEST}
+    columns = [(own | of_rows).get(c, pl.lit(None)).cast(t).alias(c) for c, t in PREDICTIONS.items()]
+    return rows.select(*columns, *manifest.attributes)
 
 
-def write_predictions(table: pl.DataFrame, folder: Path | str, usage: str, provenance: Mapping[str, Any]) -> Path:
+def write_predictions(table: pl.DataFrame, folder: Path | str, provenance: Mapping[str, Any]) -> Path:
     """Writes predictions below a folder, by usage, data set and model, and returns the file.
+
+    One file, of many row groups where there are many rows, takes the place of an earlier one in one step: whoever reads
+    the folder, also after a run that was killed, finds the predictions of one run.
 
     Raises:
         FmfairError: The file cannot be written.
     """
-    names = {"usage": usage, **{key: str(table[key][0]) for key in ("dataset", "model") if table.height}}
-    file = Path(folder) / as_folder(names) / "part-00000.parquet"
-    about = {"schema_version": SCHEMA_VERSION, "kind": "predictions", "usage": usage, **provenance}
+    file = Path(folder) / as_folder({key: table[key][0] for key in KEYS}) / "part-00000.parquet"
+    about = {"schema_version": SCHEMA_VERSION, "kind": "predictions", "usage": table["usage"][0], **provenance}
+    entries = {METADATA: json.dumps(about, ensure_ascii=False)}
     with whole_file(file) as path:
-        table.write_parquet(path, compression="zstd", metadata={METADATA: json.dumps(about, ensure_ascii=False)})
+        table.write_parquet(path, compression="zstd", row_group_size=ROW_GROUP, metadata=entries)
     return file
 
 
@@ -170,8 +178,3 @@ def as_folder(names: Mapping[str, str]) -> Path:
         'dataset=x-rays/model=a%2Fb'
     """
     return Path(*(f"{key}={quote(value, safe=' ') or '%00'}" for key, value in names.items()))
-
-
-def stacked(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """The predictions of all labels."""
-    return pl.concat(tables, how="diagonal")

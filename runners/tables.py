@@ -38,13 +38,12 @@ EMBEDDINGS: Mapping[str, pl.DataType] = MappingProxyType(
     }
 )
 
-# What predictions may have beside: raw similarities, and the folder that they lie in.
-BESIDE = ("similarity", "similarity_negative", "usage")
-# One row per image, model and label; then raw similarities, where there are some, and the attributes.
+# One row per image, model and label; the raw similarities are NULL but in zero-shot predictions. Attributes follow.
 PREDICTIONS: Mapping[str, pl.DataType] = MappingProxyType(
     {
         "sample_id": pl.String(),
         "patient_id": pl.String(),
+        "usage": pl.String(),
         "dataset": pl.String(),
         "model": pl.String(),
         "label": pl.String(),
@@ -52,6 +51,8 @@ PREDICTIONS: Mapping[str, pl.DataType] = MappingProxyType(
         "y_true": pl.Int8(),
         "y_score": pl.Float64(),
         "y_logit": pl.Float64(),
+        "similarity": pl.Float64(),
+        "similarity_negative": pl.Float64(),
         "status": pl.String(),
         "reason": pl.String(),
     }

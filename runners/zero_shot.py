@@ -9,12 +9,13 @@ import polars as pl
 
 from fmfair.errors import FmfairError, check_choice, listing
 from fmfair.runners.manifest import Manifest
-from fmfair.runners.predictions import Embedded, pooled, predictions, stacked, to_predict
+from fmfair.runners.predictions import Embedded, pooled, predictions, to_predict
 from fmfair.runners.similarity import Floats, Similarity
 
 # `pairs`: every label by its own negative and positive prompts. `classes`: the labels exclude each other, and the
 # positive prompts of all of them are compared.
 AMONG = ("pairs", "classes")
+USAGE = "zero-shot"
 
 
 def zero_shot(
@@ -41,8 +42,8 @@ def zero_shot(
         slices: What makes a prediction of a volume: `"max"`, the slice with the highest score, or `"mean"`.
 
     Returns:
-        The predictions table; beside it `similarity`, the raw similarity to the class, and for pairs
-        `similarity_negative`, that to its opposite: before scale, bias and link.
+        The predictions table. `similarity` is the raw similarity to the class, and of pairs `similarity_negative` that
+        to its opposite: before scale, bias and link.
 
     Raises:
         FmfairError: A label has no prompts, or the embeddings lack images.
@@ -56,9 +57,9 @@ def zero_shot(
     embedded = Embedded.of(rows, images, "shared")
     found = _pairs if among == "pairs" else _classes
     scored = found(embedded.vectors, texts, manifest.labels, similarity)
-    return stacked(
+    return pl.concat(
         [
-            predictions(manifest, rows, label, pooled(embedded, scores, slices), model)
+            predictions(manifest, rows, label, pooled(embedded, scores, slices), usage=USAGE, model=model)
             for label, scores in zip(manifest.labels, scored, strict=True)
         ]
     )

@@ -231,6 +231,7 @@ def test_hive_keys_become_columns(tmp_path: Path) -> None:
         (["1", "2"], [1, 2]),
         (["007", "8"], ["007", "8"]),
         (["0.5", "1"], [0.5, 1.0]),
+        (["1.1", "1.10"], ["1.1", "1.10"]),
         (["A%20B%2FC", "x=y"], ["A B/C", "x=y"]),
         (["__HIVE_DEFAULT_PARTITION__", "x"], [None, "x"]),
         (["NA", "None"], ["NA", "None"]),
