@@ -7,16 +7,19 @@ unlike processes, need nothing of the user's script and die with it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fmfair.errors import FmfairError
 
-# Images that are decoded ahead, for each worker.
-AHEAD = 4
+T = TypeVar("T")
+
+# Files that are decoded ahead, for each worker; and bytes, so that volumes do not fill the memory.
+AHEAD, BYTES_AHEAD = 4, 2**30
 
 
 @dataclass(frozen=True)
@@ -40,16 +43,23 @@ class Image:
 Read = Callable[[Path], Sequence[tuple[int | None, Any]]]
 
 
-def decoded(paths: Sequence[Path], read: Read, workers: int) -> Iterator[Image]:
-    """The images of the files, in their order; a file that cannot be read is one image with a reason."""
-    with ThreadPoolExecutor(max(workers, 1), thread_name_prefix="decode") as pool:
+def decoded(paths: Sequence[Path], read: Read, workers: int) -> Generator[Image]:
+    """The images of the files, in their order; a file that cannot be read is one image with a reason.
+
+    As many files wait as there are workers; once their size is known, up to `AHEAD` a worker while files as large as
+    the largest so far would fit into `BYTES_AHEAD`.
+    """
+    room, largest = workers, 1
+    with ThreadPoolExecutor(workers, thread_name_prefix="decode") as pool:
         waiting: deque[Future[list[Image]]] = deque()
-        rows = iter(range(len(paths)))
         try:
-            for row in rows:
-                waiting.append(pool.submit(_images, row, paths[row], read))
-                if len(waiting) > AHEAD * max(workers, 1):
-                    yield from waiting.popleft().result()
+            for row, path in enumerate(paths):
+                waiting.append(pool.submit(_images, row, path, read))
+                while len(waiting) > room:
+                    found = waiting.popleft().result()
+                    largest = max(largest, sum(_bytes(image) for image in found))
+                    room = max(workers, min(AHEAD * workers, BYTES_AHEAD // largest))
+                    yield from found
             while waiting:
                 yield from waiting.popleft().result()
         finally:
@@ -70,6 +80,31 @@ def batched(images: Iterable[Image], size: int) -> Iterator[list[Image]]:
         yield batch
 
 
+def gathered(images: Iterable[Image], size: int, *, pinned: bool) -> Generator[tuple[list[Image], Any]]:
+    """Batches without their pixels, and beside each the pixels as one tensor; None of images that cannot be read.
+
+    Args:
+        images: In their order.
+        size: The most images of a batch.
+        pinned: Whether the tensor lies in memory that a GPU copies from while others work.
+    """
+    import torch
+
+    for batch in batched(images, size):
+        stacked = None if batch[0].pixels is None else torch.stack([image.pixels for image in batch])
+        emptied = [replace(image, pixels=None) for image in batch]  # which are kept until their part is written
+        yield emptied, stacked.pin_memory() if pinned and stacked is not None else stacked
+
+
+def made_ahead(items: Generator[T]) -> Generator[T]:
+    """The same items, each of which is made in a thread while the one before it is used."""
+    with closing(items), ThreadPoolExecutor(1, thread_name_prefix="gather") as pool:
+        following = pool.submit(next, items, None)
+        while (item := following.result()) is not None:
+            following = pool.submit(next, items, None)
+            yield item
+
+
 def _images(row: int, path: Path, read: Read) -> list[Image]:
     try:
         return [Image(row, number, pixels) for number, pixels in read(path)]
@@ -79,3 +114,7 @@ def _images(row: int, path: Path, read: Read) -> list[Image]:
 
 def _shape(image: Image) -> tuple[int, ...] | None:
     return None if image.pixels is None else tuple(image.pixels.shape)
+
+
+def _bytes(image: Image) -> int:
+    return 0 if image.pixels is None else int(image.pixels.nbytes)

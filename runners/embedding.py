@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from fmfair.errors import FmfairError, plural
-from fmfair.runners.batches import Image, Read, batched, decoded
-from fmfair.runners.parts import Parts, stretch
+from fmfair.errors import FmfairError, Problems, plural
+from fmfair.runners.batches import Image, Read, decoded, gathered, made_ahead
+from fmfair.runners.faults import Faults
+from fmfair.runners.parts import Parts
 from fmfair.runners.progress import progress
 from fmfair.runners.provenance import table_hash, versions
 from fmfair.runners.tables import EMBEDDINGS, NOT_FINITE, OK, UNREADABLE
@@ -53,10 +55,16 @@ class How:
     progress: bool = True
 
     def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise FmfairError(f"batch_size={self.batch_size} must be at least 1")
-        if self.workers is not None and self.workers < 1:
-            raise FmfairError(f"workers={self.workers} must be at least 1")
+        problems, numbers = Problems(), {"batch_size": self.batch_size, "job": self.job, "jobs": self.jobs}
+        numbers |= {} if self.workers is None else {"workers": self.workers}
+        for name, value in numbers.items():
+            if not isinstance(value, int) or isinstance(value, bool):
+                problems.add(f"{name}={value!r} must be a whole number")
+            elif value < 1 and name in ("batch_size", "workers"):
+                problems.add(f"{name}={value} must be at least 1")
+        if not isinstance(self.progress, bool):
+            problems.add(f"progress={self.progress!r} must be True or False")
+        problems.raise_if_any()
         if not 0 <= self.job < self.jobs:
             raise FmfairError(f"shard {self.job + 1}/{self.jobs} is none; give i/n with 1 <= i <= n, such as 2/4")
 
@@ -72,18 +80,28 @@ class Tally:
 
     Attributes:
         folder: Where the embeddings lie.
-        statuses: Images by status, of this call.
+        images: How many were read by this call, a volume counting once.
         seconds: How long it took.
-        left: Parts that are still missing when it ends: other jobs make them.
+        left: Parts that are still to be made when it ends: those of other jobs.
+        faults: What could not be encoded of all that is there.
     """
 
     folder: Path
-    statuses: dict[str, int] = field(default_factory=lambda: dict.fromkeys((OK, UNREADABLE, NOT_FINITE), 0))
+    images: int = 0
     seconds: float = 0.0
     left: int = 0
+    faults: Faults = field(default_factory=Faults)
 
 
-def embed(manifest: Manifest, encoder: ImageEncoder, folder: Path | str, read: Read, how: How | None = None) -> Tally:
+def embed(
+    manifest: Manifest,
+    encoder: ImageEncoder,
+    folder: Path | str,
+    read: Read,
+    how: How | None = None,
+    *,
+    retry: bool = False,
+) -> Tally:
     """Encode the images of a manifest, and go on where an earlier call stopped.
 
     Args:
@@ -92,35 +110,54 @@ def embed(manifest: Manifest, encoder: ImageEncoder, folder: Path | str, read: R
         folder: Where the parts go.
         read: Reads one file as what the model is fed.
         how: Batch size, workers, share of the work.
+        retry: Whether to read those images again that could not be encoded before.
 
     Returns:
         What became of the images.
 
     Raises:
-        FmfairError: The folder holds another run, or cannot be written.
+        FmfairError: The folder holds another run or cannot be written, or the model cannot encode the images.
     """
     how = how or How()
     images = manifest.table.select(IMAGES)
-    count = max(-(-images.height // PART), 1)
+    every = [images.slice(start, PART) for start in range(0, max(images.height, 1), PART)]
     recorded = {"versions": versions(), "device": str(encoder.device)}
-    parts = Parts(Path(folder), count, _identity(images, encoder), recorded)
-    if parts.missing():
+    parts = Parts(Path(folder), len(every), _identity(images, encoder), recorded)
+    if retry or parts.missing():
         _check_some_are_there(manifest)
     parts.begin()
-    began, tally = time.perf_counter(), Tally(parts.folder)
-    todo = parts.missing(how.job, how.jobs)
-    rows = sum(len(stretch(k, PART, images.height)) for k in todo)
-    title = f"{encoder.entry.name} on {manifest.about.dataset}"
-    with progress(title, rows, shown=how.progress) as advance:
-        for number in todo:
-            with parts.claimed(number) as ours:
+    began, tally, left = time.perf_counter(), Tally(parts.folder), 0
+    again = _not_encoded(parts, every, how) if retry else {}
+    work = {k: every[k] for k in parts.missing(how.job, how.jobs)} | again
+    title, total = f"{encoder.entry.name} on {manifest.about.dataset}", sum(some.height for some in work.values())
+    with progress(title, total, shown=how.progress and total > 0) as advance:
+        for number, some in work.items():
+            with parts.claimed(number, there=number in again) as ours:
                 if ours:
-                    some = images[list(stretch(number, PART, images.height))]
                     paths = [manifest.root / path for path in some["path"]]
                     found = _encoded(decoded(paths, read, how.threads), encoder, how.batch_size, advance)
-                    parts.write(number, _table(some["sample_id"], list(found), encoder, tally))
-    tally.seconds, tally.left = time.perf_counter() - began, len(parts.missing(how.job, how.jobs))
+                    rows = _table(some["sample_id"], list(found), encoder)
+                    renewed = number in again
+                    parts.write(number, _merged(parts.read(number), rows, every[number]) if renewed else rows)
+                    tally.images += some.height
+                else:
+                    left += number in again
+    tally.seconds, tally.left = time.perf_counter() - began, len(parts.missing()) + left
+    tally.faults = Faults.of(parts.rows()) if parts.there() else Faults()
     return tally
+
+
+def _not_encoded(parts: Parts, every: Sequence[pl.DataFrame], how: How) -> dict[int, pl.DataFrame]:
+    """The images of the parts that are there of which something could not be encoded, by part."""
+    bad = {k: parts.read(k).filter(pl.col("status") != OK)["sample_id"] for k in parts.there(how.job, how.jobs)}
+    return {k: every[k].filter(pl.col("sample_id").is_in(ids.implode())) for k, ids in bad.items() if len(ids)}
+
+
+def _merged(part: pl.DataFrame, renewed: pl.DataFrame, images: pl.DataFrame) -> pl.DataFrame:
+    """A part with other rows of some images, in the order of the manifest."""
+    rows = pl.concat([part.filter(~pl.col("sample_id").is_in(renewed["sample_id"].implode())), renewed])
+    order = images.select("sample_id").with_row_index("row")
+    return rows.join(order, on="sample_id", maintain_order="left").sort("row", maintain_order=True).drop("row")
 
 
 def _check_some_are_there(manifest: Manifest) -> None:
@@ -154,20 +191,33 @@ class _Encoded:
 
 
 def _encoded(
-    images: Iterator[Image], encoder: ImageEncoder, size: int, advance: Callable[[int], None]
+    images: Generator[Image], encoder: ImageEncoder, size: int, advance: Callable[[int], None]
 ) -> Iterator[_Encoded]:
-    """The images with their embeddings, in their order."""
-    import torch
+    """The images with their embeddings, in their order; the next batch is gathered while the model is at one."""
+    row, pinned = -1, getattr(encoder.device, "type", "cpu") == "cuda"
+    with closing(images), closing(made_ahead(gathered(images, size, pinned=pinned))) as batches:
+        for batch, pixels in batches:
+            if pixels is None:
+                yield from (_Encoded(image, UNREADABLE) for image in batch)
+            else:
+                yield from _rows(batch, _features(encoder, pixels))
+            advance(batch[-1].row - row)
+            row = batch[-1].row
 
-    row = -1
-    for batch in batched(images, size):
-        if batch[0].pixels is None:
-            yield from (_Encoded(image, UNREADABLE) for image in batch)
-        else:
-            features = encoder.encode_images(torch.stack([image.pixels for image in batch]))
-            yield from _rows(batch, features)
-        advance(batch[-1].row - row)
-        row = batch[-1].row
+
+def _features(encoder: ImageEncoder, pixels: Any) -> Features:
+    """What the model makes of a batch; whatever goes wrong in a model is told in one line."""
+    try:
+        return encoder.encode_images(pixels)
+    except FmfairError:
+        raise
+    except Exception as error:
+        said = str(error).strip().partition("\n")[0] or type(error).__name__
+        memory = isinstance(error, MemoryError) or "out of memory" in said or "allocate memory" in said
+        hint = "; a smaller batch_size= needs less memory" if memory and len(pixels) > 1 else ""
+        raise FmfairError(
+            f"{encoder.entry.name} cannot encode a batch of shape {tuple(pixels.shape)}: {said}{hint}"
+        ) from error
 
 
 def _rows(batch: Sequence[Image], features: Features) -> Iterator[_Encoded]:
@@ -178,10 +228,8 @@ def _rows(batch: Sequence[Image], features: Features) -> Iterator[_Encoded]:
         yield _Encoded(image, OK, one, other) if finite else _Encoded(image, NOT_FINITE)
 
 
-def _table(samples: pl.Series, rows: Sequence[_Encoded], encoder: ImageEncoder, tally: Tally) -> pl.DataFrame:
+def _table(samples: pl.Series, rows: Sequence[_Encoded], encoder: ImageEncoder) -> pl.DataFrame:
     """The rows as a table."""
-    for row in rows:
-        tally.statuses[row.status] += 1
     why = {NOT_FINITE: "the model's output is not finite"}
     table = pl.DataFrame(
         {

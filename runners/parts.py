@@ -23,6 +23,8 @@ from fmfair.errors import FmfairError, plural
 SCHEMA_VERSION = 1
 RUN = "_run.json"
 LOCKS = ".locks"
+# The byte of that file which is locked while a run is begun; the parts have those of their numbers.
+_BEGINS = 1 << 40
 # The key of our own in the metadata of a Parquet file.
 METADATA = "fmfair"
 
@@ -47,13 +49,15 @@ class Parts:
         """Says what the run is of, or makes sure that what was begun here is the same.
 
         Raises:
-            FmfairError: The folder holds parts of another run.
+            FmfairError: The folder holds parts of another run, or damaged ones.
         """
         described = {"schema_version": SCHEMA_VERSION, "parts": self.count, "identity": dict(self.identity)}
         file = self.folder / RUN
         if not file.exists():
-            with whole_file(file) as path:
-                path.write_text(json.dumps(described, indent=1, ensure_ascii=False), encoding="utf-8")
+            with self._lock(_BEGINS, wait=True):
+                if not file.exists():
+                    with whole_file(file) as path:
+                        path.write_text(json.dumps(described, indent=1, ensure_ascii=False), encoding="utf-8")
         began = described_run(file)
         changed = list(changes(began, json.loads(json.dumps(described))))
         if changed:
@@ -61,22 +65,33 @@ class Parts:
                 f"{self.folder} holds a run of something else: {'; '.join(changed)}. Name another folder, or remove "
                 "this one"
             )
+        for number in self.there():
+            _check_part(self._path(number), began)
+
+    def there(self, job: int = 0, jobs: int = 1) -> list[int]:
+        """The numbers of the parts that are there, of every `jobs`-th one from `job` on."""
+        return [k for k in range(job, self.count, jobs) if self._path(k).exists()]
 
     def missing(self, job: int = 0, jobs: int = 1) -> list[int]:
         """The numbers of the parts that are not there yet, of every `jobs`-th one from `job` on."""
         return [k for k in range(job, self.count, jobs) if not self._path(k).exists()]
 
     @contextmanager
-    def claimed(self, number: int) -> Iterator[bool]:
-        """Whether the part is ours to make: not there, and no other process is at it. Locked until the block ends."""
-        file = self.folder / LOCKS
-        with file.open("a+b") as handle:
-            ours = _locked(handle, number)
-            try:
-                yield ours and not self._path(number).exists()
-            finally:
-                if ours:
-                    _unlock(handle, number)
+    def claimed(self, number: int, *, there: bool = False) -> Iterator[bool]:
+        """Whether the part is ours to make, or where it is `there` to replace: no other process is at it.
+
+        It is locked until the block ends.
+        """
+        with self._lock(number) as ours:
+            yield ours and self._path(number).exists() == there
+
+    def rows(self) -> pl.LazyFrame:
+        """The rows of the parts that are there, of which there is at least one."""
+        return _scanned([self._path(k) for k in self.there()])
+
+    def read(self, number: int) -> pl.DataFrame:
+        """The rows of a part that is there."""
+        return _scanned([self._path(number)]).collect()
 
     def write(self, number: int, rows: pl.DataFrame) -> None:
         """Writes a part under a temporary name, and renames it."""
@@ -93,10 +108,22 @@ class Parts:
     def _path(self, number: int) -> Path:
         return part_file(self.folder, number)
 
-
-def stretch(number: int, size: int, rows: int) -> range:
-    """The positions of the rows of a part."""
-    return range(number * size, min((number + 1) * size, rows))
+    @contextmanager
+    def _lock(self, number: int, *, wait: bool = False) -> Iterator[bool]:
+        """Whether no other process holds the lock of this number, which is ours until the block ends."""
+        file = self.folder / LOCKS
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            handle = file.open("a+b")
+        except OSError as error:
+            raise FmfairError(f"cannot write {file}: {error.strerror or error}") from error
+        with handle:
+            ours = _locked(handle, number, wait=wait)
+            try:
+                yield ours
+            finally:
+                if ours:
+                    _unlock(handle, number)
 
 
 def described_run(file: Path) -> dict[str, Any]:
@@ -136,15 +163,24 @@ def read_parts(folder: Path | str) -> tuple[pl.LazyFrame, dict[str, Any]]:
             "the rest"
         )
     for part in parts:
-        _check_readable(part)
-    return pl.scan_parquet(parts, hive_partitioning=False), run
+        _check_part(part, run)
+    return _scanned(parts), run
 
 
-def _check_readable(part: Path) -> None:
+def _scanned(parts: list[Path]) -> pl.LazyFrame:
+    return pl.scan_parquet(parts, hive_partitioning=False, glob=False)
+
+
+def _check_part(part: Path, run: Mapping[str, Any]) -> None:
+    """Refuses a part that is damaged, or that was left of another run whose description was removed."""
+    again = "remove it, and the same command makes it again"
     try:
-        pl.read_parquet_schema(part)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise FmfairError(f"{part} is damaged: {error}; remove it, and the same command makes it again") from error
+        about = json.loads(pl.read_parquet_metadata(part).get(METADATA, "{}"))
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        raise FmfairError(f"{part} is damaged: {error}; {again}") from error
+    changed = list(changes(about.get("identity"), run["identity"], "identity"))
+    if changed:
+        raise FmfairError(f"{part} is of another run: {'; '.join(changed)}; {again}")
 
 
 def part_file(folder: Path, number: int) -> Path:
@@ -166,7 +202,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _locked(handle: IO[bytes], number: int) -> bool:
+def _locked(handle: IO[bytes], number: int, *, wait: bool) -> bool:
     """Locks one byte of a file, which the system frees when the process ends; always where there are no such locks.
 
     Some network file systems have none: jobs there may do a part twice, with the same result.
@@ -176,7 +212,7 @@ def _locked(handle: IO[bytes], number: int) -> bool:
     except ImportError:  # a system without them
         return True
     try:
-        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
+        fcntl.lockf(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
     except OSError as error:
         return error.errno not in (errno.EACCES, errno.EAGAIN)  # of a lock that another process holds
     return True

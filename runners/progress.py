@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+# The seconds of which the speed is the mean; a batch of a large model on a CPU takes a minute.
+_WINDOW_S = 300
+
+
 @contextmanager
 def progress(title: str, total: int, *, shown: bool = True) -> Iterator[Callable[[int], None]]:
     """Gives a function that is told how many images are done more; the bar goes to standard error."""
@@ -31,6 +35,7 @@ def progress(title: str, total: int, *, shown: bool = True) -> Iterator[Callable
         Speed(""),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), disable=not shown) as bars:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, disable=not shown, speed_estimate_period=_WINDOW_S) as bars:
         task = bars.add_task(title, total=total)
         yield lambda done: bars.advance(task, done)

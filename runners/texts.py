@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import polars as pl
 from fmfair.atomic import whole_file
 from fmfair.errors import FmfairError, listing
 from fmfair.runners.description import Prompts
-from fmfair.runners.parts import METADATA, SCHEMA_VERSION
+from fmfair.runners.parts import METADATA, SCHEMA_VERSION, changes
 
 if TYPE_CHECKING:
     from fmfair.runners.models.encoder import Encoder
@@ -38,10 +38,13 @@ def embed_texts(prompts: Mapping[str, Prompts], encoder: Encoder) -> pl.DataFram
     return table.with_columns(pl.Series("vector", matrix, dtype=pl.Array(pl.Float32, matrix.shape[1])))
 
 
-def check_prompts(prompts: Mapping[str, Prompts]) -> None:
-    """Makes sure that there are prompts at all."""
+def check_prompts(prompts: Mapping[str, Prompts], labels: Sequence[str] = ()) -> None:
+    """Makes sure that there are prompts, of all of the labels."""
     if not prompts:
         raise FmfairError("there are no prompts; the manifest has none, give some with prompts=")
+    lacking = [label for label in labels if label not in prompts]
+    if lacking:
+        raise FmfairError(f"no prompts for {listing(lacking)}; there are some for {listing(prompts)}")
 
 
 def check_reads_text(entry: Entry) -> None:
@@ -66,28 +69,26 @@ def write_texts(
 
 def read_texts(
     file: Path | str, identity: Mapping[str, Any], prompts: Mapping[str, Prompts]
-) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """The vectors of texts and the published convention, if they are of the model of the images and of these prompts.
+) -> tuple[pl.DataFrame, dict[str, Any]] | None:
+    """The vectors of these prompts and the published convention; None where they are not encoded yet.
 
     Raises:
-        FmfairError: The file cannot be read, or its vectors are another model's or of other prompts.
+        FmfairError: The file cannot be read, or its vectors are of another model than the images'.
     """
     place = Path(file)
     if not place.is_file():
-        raise FmfairError(f"no texts at {place}; embed them with the images, of a manifest that has prompts")
+        return None
+    again = "remove it, and the prompts are encoded anew"
     try:
         about = json.loads(pl.read_parquet_metadata(place).get(METADATA, "{}"))
-        table = pl.read_parquet(place)
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        raise FmfairError(f"{place} is damaged: {error}; remove it, and the prompts are encoded anew") from error
-    model = about.get("model", {})
-    changed = [key for key in dict.fromkeys([*model, *identity]) if model.get(key) != identity.get(key)]
+        table, published = pl.read_parquet(place, glob=False), about["published"]
+        told = table.select("label", "positive", "prompt").rows()
+    except (OSError, ValueError, KeyError, pl.exceptions.PolarsError) as error:
+        raise FmfairError(f"{place} is damaged: {error}; {again}") from error
+    changed = list(changes(about["model"], json.loads(json.dumps(dict(identity)))))
     if changed:
-        raise FmfairError(f"{place} holds texts of another model than the images': {listing(changed)} differ")
-    if table.select("label", "positive", "prompt").rows() != _rows(prompts):
-        raise FmfairError(f"{place} holds other prompts than the manifest; remove it, and they are encoded anew")
-    published: dict[str, Any] = about["published"]
-    return table, published
+        raise FmfairError(f"{place} holds texts of another model than the images': {'; '.join(changed)}; {again}")
+    return (table, published) if told == _rows(prompts) else None
 
 
 def _rows(prompts: Mapping[str, Prompts]) -> list[tuple[str, bool, str]]:

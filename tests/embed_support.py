@@ -75,17 +75,17 @@ def pictures_of(folder: Path, count: int) -> Any:
 
 
 def main() -> None:
-    """`python embed_support.py PICTURES COUNT FOLDER`: for every line of its input a run in a process of its own.
+    """`python embed_support.py PICTURES COUNT FOLDER [retry]`: for every line of its input a run in a process of its own.
 
     That process is forked, so that what is slow to load is loaded once; its number is printed, for others to kill it.
     """
-    source, count, folder = sys.argv[1:]
+    source, count, folder, *retry = sys.argv[1:]
     embedding.PART = 4
     for _ in sys.stdin:
         child = os.fork()
         if child == 0:
             how = How(progress=False, batch_size=2)
-            embed(pictures_of(Path(source), int(count)), Tiny(pause=0.01), folder, read, how)
+            embed(pictures_of(Path(source), int(count)), Tiny(pause=0.01), folder, read, how, retry=bool(retry))
             os._exit(0)
         sys.stdout.write(f"{child}\n")
         sys.stdout.flush()

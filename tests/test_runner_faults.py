@@ -11,85 +11,32 @@ import numpy as np
 import polars as pl
 import pytest
 import torch
-from command_line import Result, run
-from PIL import Image
+from command_line import run
+from runner_tiny import DIM, STEPS, painted, pixels, prompts, ran, refused, tiny_models
 
 from fmfair.cli.wording import in_flags
 from fmfair.errors import FmfairError
 from fmfair.runners.embedding import How
 from fmfair.runners.manifest import KEY, read_manifest
-from fmfair.runners.models.encoder import Scale, Tower
 from fmfair.runners.models.loading import load_model
 from fmfair.runners.models.registry import register, unregister
 from fmfair.runners.models.state import read_state
-from fmfair.runners.models.tokens import Tokens
 from fmfair.runners.parts import read_parts
 from fmfair.runners.probe import Probe
 from fmfair.runners.roles import Roles
 from fmfair.runners.sgd import Schedule
 from fmfair.runners.usages import Study
 
-STEPS = ["rgb", "resize:8:squash:nearest:pil", "scale"]
-DIM = 12
-
-
-def pixels(_: Path | None) -> Any:
-    return torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(2), torch.nn.Flatten())
-
-
-def towers(_: Path | None) -> Tower:
-    """Images as four colours, texts as their lengths."""
-
-    def tokens(texts: Any) -> Tokens:
-        ids = torch.tensor([[len(text)] for text in texts])
-        return Tokens(ids, torch.ones_like(ids))
-
-    def vectors(ids: Any, _: Any) -> Any:
-        return torch.cos(ids * torch.arange(1.0, DIM + 1))
-
-    module = pixels(None)
-    return Tower(module, lambda b: (module(b), module(b)), vectors, tokens, Scale("constant", 10.0))
-
 
 @pytest.fixture(autouse=True)
-def models() -> Iterator[None]:
-    entry = {"image": {"steps": STEPS, "size": 8}, "feature": {"dim": DIM, "alternatives": {"cls": DIM}}}
-    register({"name": "tiny_pixels", **entry}, builder=pixels)
-    shared = {"dim": DIM, "shared_dim": DIM}
-    register({"name": "tiny_towers", "model": {"kind": "image_text"}, **entry, "feature": shared}, builder=towers)
-    yield
-    unregister("tiny_pixels")
-    unregister("tiny_towers")
+def _models() -> Iterator[None]:
+    with tiny_models():
+        yield
 
 
 @pytest.fixture
 def table(tmp_path: Path) -> pl.DataFrame:
-    """24 pictures that get brighter."""
-    for i in range(24):
-        Image.new("L", (12, 10), 10 * i).save(tmp_path / f"{i}.png")
-    return pl.DataFrame(
-        {
-            "path": [f"{i}.png" for i in range(24)],
-            "patient_id": range(24),
-            "split": [("train", "train", "validation", "test")[i % 4] for i in range(24)],
-            "y": [i // 4 % 2 for i in range(24)],
-            "sex": ["FM"[i // 8 % 2] for i in range(24)],
-        }
-    )
-
-
-def ran(usage: str, table: pl.DataFrame, folder: Path, *more: object, model: str = "tiny_pixels") -> Result:
-    file = folder / "table.csv"
-    table.write_csv(file)
-    labels = [] if "--labels" in more else ["--labels", "y"]
-    return run("run", usage, file, "--model", model, "--output", folder / "runs", "--quiet", *labels, *more)
-
-
-def refused(*args: Any, **more: Any) -> str:
-    result = ran(*args, **more)
-    assert result.status == 2, result.out + result.err
-    assert result.out == ""
-    return result.err
+    return painted(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -145,9 +92,7 @@ def test_a_wrong_root_is_refused_before_anything_is_kept_of_it(table: pl.DataFra
 
 @pytest.mark.parametrize("usage", ["linear-probe", "zero-shot"])
 def test_nothing_to_predict_is_told_before_images_are_encoded(table: pl.DataFrame, tmp_path: Path, usage: str) -> None:
-    prompts = tmp_path / "prompts.toml"
-    prompts.write_text('[y]\nnegative = "a"\npositive = "bc"\n')
-    more = ("--prompts", prompts) if usage == "zero-shot" else ()
+    more = ("--prompts", prompts(tmp_path)) if usage == "zero-shot" else ()
     without = table.with_columns(split=pl.lit("train"))
 
     assert "did you mean 'test'?" in refused(usage, table, tmp_path, *more, "--splits", "tset", model="tiny_towers")
@@ -162,24 +107,6 @@ def test_labels_and_prompts_are_missed_before_images_are_encoded(table: pl.DataF
     assert "there are no prompts" in refused("zero-shot", table, tmp_path, model="tiny_towers")
     assert "has no text tower" in refused("zero-shot", table, tmp_path)
     assert not (tmp_path / "runs").exists()
-
-
-@pytest.mark.parametrize("usage", ["linear-probe", "zero-shot"])
-def test_predictions_of_images_that_are_all_unreadable_are_empty_with_a_reason(
-    table: pl.DataFrame, tmp_path: Path, usage: str
-) -> None:
-    prompts = tmp_path / "prompts.toml"
-    prompts.write_text('[y]\nnegative = "a"\npositive = "bc"\n')
-    for path in table.filter(pl.col("split") == "test")["path"]:
-        (tmp_path / path).write_bytes(b"")
-    more = ("--prompts", prompts) if usage == "zero-shot" else ()
-
-    result = ran(usage, table, tmp_path, *more, model="tiny_towers")
-
-    assert result.status == 0, result.err
-    assert "6 predictions, 6 without a score" in result.out
-    found = pl.read_parquet(result.out.split(": ")[0], hive_partitioning=False)
-    assert found.select("status", "y_score").unique().rows() == [("unreadable", None)]
 
 
 @pytest.mark.parametrize("name", ["path", "split", "similarity", "similarity_negative", "status", "usage"])
@@ -197,7 +124,7 @@ def test_a_column_named_twice_is_refused(table: pl.DataFrame, tmp_path: Path, gi
 def test_a_name_that_no_system_takes_is_one_unreadable_image(table: pl.DataFrame, tmp_path: Path) -> None:
     long = table.with_columns(path=pl.when(pl.int_range(24) == 0).then(pl.lit("a" * 400)).otherwise("path"))
 
-    assert "(1 unreadable" in ran("embed", long, tmp_path).out
+    assert "1 image unreadable (" in ran("embed", long, tmp_path).out
     assert "none of 1 image" in refused("embed", long.head(1), tmp_path, "--name", "other")
 
 

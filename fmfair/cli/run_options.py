@@ -41,7 +41,11 @@ _OUTPUT = (
 )
 _COMMON = {"Data": _DATA, "Model": _MODEL, "Work": _WORK, "Output": _OUTPUT}
 
-EMBED_OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType({**_COMMON, "Data": _DATA[:-1]})
+EMBED_OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType({
+    **_COMMON,
+    "Data": _DATA[:-1],
+    "Work": (*_WORK, Option("retry", "--retry", None, "Read those images again that could not be encoded", "switch")),
+})
 PROBE_OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType({
     "Probe": (
         Option("solver", "--solver", "lbfgs|sgd", "scikit-learn's (default), or the benchmark's published schedule"),
@@ -77,8 +81,11 @@ fmfair run embed papila.parquet --model retfound_cfp --checkpoint RETFound_mae_n
 
 fmfair run embed cxp.parquet --model biomedclip --shard 2/4 --batch-size 256
 
+fmfair run embed cxp.parquet --model biomedclip --retry
+
 Images are decoded and encoded once; the other usages start from the embeddings. A run that was stopped goes on where it
-was, and several jobs may work in one folder. Exit status: 0 done; 2 an input or option cannot be used."""
+was, several jobs may work in one folder, and images that were mended since are read with --retry. Exit status: 0 done;
+2 an input or option cannot be used."""
 PROBE_EPILOG = """[bold]Examples[/bold]
 
 fmfair run linear-probe papila.parquet --model rad_dino --output runs

@@ -207,7 +207,8 @@ class LoadedModel:
 
         half = torch.float16 if self.device.type == "cuda" else torch.bfloat16
         with torch.no_grad(), torch.autocast(self.device.type, dtype=half, enabled=self.mixed):
-            feature, shared = self.tower.images(batch.to(self.device, self.dtype))
+            moved = batch.to(self.device, self.dtype, non_blocking=batch.is_pinned())
+            feature, shared = self.tower.images(moved)
         count, width = len(batch), self.shared_dim or 0
         return Features(
             self._rows(feature, count, self.dim, "feature.dim"),
