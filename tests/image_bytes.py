@@ -44,7 +44,7 @@ def tiff(
     """A TIFF file in one strip, in either byte order, with samples of the type of the values."""
     height, width = values.shape[:2]
     channels = 1 if values.ndim == 2 else values.shape[2]
-    data = values.astype(values.dtype.newbyteorder(end)).tobytes()
+    data = (values if end == "<" else values.byteswap()).tobytes()
     data = zlib.compress(data) if deflated else data
     photometric = photometric if photometric is not None else 1 if channels <= 2 else 2
     tags: list[tuple[int, list[int]]] = [

@@ -12,6 +12,7 @@ import numpy as np
 import pydicom
 import pytest
 from dicom_files import Values, write_dicom
+from PIL import Image
 from pydicom.dataset import Dataset
 from pydicom.pixels.processing import apply_modality_lut, apply_voi_lut
 from pydicom.uid import UID, JPEGLSLossless
@@ -150,6 +151,76 @@ def test_what_is_set_aside_for_the_surroundings_does_not_stretch_the_greys(tmp_p
     assert ranged.window == (0.0, 100.0)
     assert grey(ranged).tolist() == [[0, 0, 0, 127, 255]]
     assert nothing.window is None
+
+
+@pytest.mark.parametrize("kind", ["u", "i"])
+def test_bits_above_those_that_are_stored_are_no_part_of_a_value(tmp_path: Path, kind: str) -> None:
+    meant = np.array([[1, 4095, 2048, 5]], np.uint16) if kind == "u" else np.array([[1, -1, -2048, 5]], np.int16)
+    overlay = np.array([[0xF000, 0x3000, 0x8000, 0]], np.uint16)  # as old files keep their graphics there
+    stored = (meant.view(np.uint16) & 0x0FFF | overlay).view(meant.dtype)
+
+    picture = one(written(tmp_path, stored, BitsStored=12, HighBit=11))
+
+    assert picture.pixels.tolist() == meant.tolist()
+
+
+@pytest.mark.parametrize("slope", [{}, {"RescaleSlope": None}, {"RescaleSlope": 1}])
+def test_a_slope_that_is_missing_is_one(tmp_path: Path, slope: Any) -> None:
+    picture = one(written(tmp_path, STORED, RescaleIntercept=-1024, **slope))
+
+    assert (picture.pixels.dtype.name, picture.pixels.tolist()) == ("int32", (STORED - 1024.0).tolist())
+
+
+def test_pixels_are_squares_whatever_the_spacing(tmp_path: Path) -> None:
+    spaced = one(written(tmp_path, STORED, PixelSpacing=[0.5, 2.0], PixelAspectRatio=[1, 4]))
+
+    assert spaced.pixels.tolist() == STORED.tolist()
+
+
+def coloured(folder: Path, samples: Values, kind: str, **attributes: Any) -> Path:
+    """A DICOM file of three samples for a pixel, or in planes."""
+    path = written(folder, samples[..., 0])
+    data = pydicom.dcmread(path)
+    data.SamplesPerPixel, data.PhotometricInterpretation = 3, kind
+    data.PlanarConfiguration = attributes.pop("PlanarConfiguration", 0)
+    planes = samples.transpose(2, 0, 1) if data.PlanarConfiguration else samples
+    data.PixelData = planes.tobytes()
+    for name, value in attributes.items():
+        setattr(data, name, value)
+    data.save_as(path)
+    return path
+
+
+def test_colours_are_red_green_and_blue_however_they_are_stored(tmp_path: Path) -> None:
+    colours = np.array([[[255, 0, 0], [0, 255, 0]], [[0, 0, 255], [90, 60, 30]]], np.uint8)
+    luminance = np.asarray(Image.fromarray(colours).convert("YCbCr"))
+
+    assert one(coloured(tmp_path, colours, "RGB")).pixels.tolist() == colours.tolist()
+    assert one(coloured(tmp_path, colours, "RGB", PlanarConfiguration=1)).pixels.tolist() == colours.tolist()
+    turned = one(coloured(tmp_path, luminance, "YBR_FULL")).pixels
+    assert np.abs(turned.astype(int) - colours).max() <= 2
+
+
+def test_colours_of_more_than_8_bits_are_shown_over_those_that_are_stored(tmp_path: Path) -> None:
+    colours = np.array([[[4095, 2048, 0], [16, 160, 1600]]], np.uint16)
+
+    picture = one(coloured(tmp_path, colours, "RGB", BitsStored=12, HighBit=11))
+
+    assert picture.pixels.tolist() == colours.tolist()
+    assert grey(picture).tolist() == np.floor(colours / 4095 * 255).tolist()
+
+
+def test_numbers_of_a_palette_are_its_colours(tmp_path: Path) -> None:
+    table = np.array([[0, 65535, 30000], [1000, 2000, 3000], [65535, 0, 257]], np.uint16)
+    names = [f"{colour}PaletteColorLookupTable" for colour in ("Red", "Green", "Blue")]
+    described = {f"{name}Descriptor": [3, 0, 16] for name in names}
+    tables = {f"{name}Data": values.tobytes() for name, values in zip(names, table, strict=True)}
+    stored = np.array([[0, 1, 2, 2]], np.uint8)
+
+    picture = one(written(tmp_path, stored, PhotometricInterpretation="PALETTE COLOR", **described, **tables))
+
+    assert picture.pixels.tolist() == table.T[stored].tolist()
+    assert grey(picture).tolist() == np.floor(table.T[stored] / 65535 * 255).tolist()
 
 
 def test_frames_are_the_slices_that_are_asked_for(tmp_path: Path) -> None:

@@ -177,6 +177,17 @@ def test_a_file_that_gives_no_picture_gives_one_reason(tmp_path: Path, name: str
     assert str(tmp_path) not in text
 
 
+@pytest.mark.parametrize("name", ["a.png", "a.tif", "a.npy", "a.nii", "a.dcm"])
+def test_a_file_that_is_lost_while_it_is_read_is_a_reason(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = damageable(tmp_path, name)
+    monkeypatch.setattr(files, "check_file", lambda path: path.unlink())
+
+    with pytest.raises(ImageError, match="^does not exist$"):
+        read(path)
+
+
 def test_an_image_that_unpacks_to_far_too_much_is_refused_before_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,7 +216,7 @@ def test_a_large_image_that_pillow_warns_of_is_read_without_a_warning(monkeypatc
     ("error", "reason"),
     [
         (PermissionError(13, "Permission denied", "/data/DOE"), "cannot be read: Permission denied"),
-        (FileNotFoundError(2, "DOE", "/data/DOE"), "cannot be read: No such file or directory"),
+        (OSError(5, "DOE", "/data/DOE"), "cannot be read: Input/output error"),
         (MemoryError(), "needs more memory than there is"),
         (RecursionError("DOE"), r"is damaged, or is not what its name says \(RecursionError\)"),
         (EOFError(), "ends too early: it was cut off"),

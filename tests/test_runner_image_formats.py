@@ -166,10 +166,11 @@ def held(folder: Path, orientation: int, kind: str) -> Path:
         )
         return written(folder, png16(COLOURS.astype(np.uint16) * 251, note), kind)
     if kind.endswith("tif"):
-        values = {"grey": COLOURS[..., 0], "deep": COLOURS[..., 0].astype(np.uint16) * 251}.get(kind[:4], COLOURS)
+        values: Values = COLOURS if kind == "a.tif" else COLOURS[..., 0]
+        values = values.astype(np.uint16) * 251 if kind.startswith("deep") else values
         return written(folder, tiff(values, orientation=orientation, deflated="packed" in kind), kind)
-    options: dict[str, Any] = {"webp": {"lossless": True}, "jpg": {"quality": 100}}.get(kind[2:], {})
-    return saved(folder, kind, Image.fromarray(COLOURS), exif=exif(orientation), **options)
+    lossless = {"lossless": True} if kind == "a.webp" else {}
+    return saved(folder, kind, Image.fromarray(COLOURS), exif=exif(orientation), **lossless)
 
 
 @pytest.mark.parametrize(

@@ -205,6 +205,25 @@ def test_a_picture_that_is_all_length_is_refused_before_it_fills_the_memory() ->
             Transform.of(steps)(line)
 
 
+@pytest.mark.parametrize("shape", [(1, 1), (2, 1), (1, 10_000), (900, 1)])
+@pytest.mark.parametrize(
+    "resize",
+    [
+        *(f"resize:9:short:{how}, crop:8" for how in ("nearest", "bilinear", "bicubic", "lanczos", "bicubic:tensor")),
+        *(f"resize:8:squash:{how}" for how in ("bicubic", "bicubic:tensor", "bilinear:tensor:noaa", "nearest:tensor")),
+        "resize:8:longest:lanczos, pad_square:200",
+        "resize:8:longest:bilinear:tensor, resize:8:squash:nearest:tensor",
+        "pad_square:200:8, resize:8:squash:bilinear",
+    ],
+)
+def test_a_picture_that_is_a_line_or_a_point_keeps_its_grey(shape: tuple[int, int], resize: str) -> None:
+    whole = "round8:nearest, " if "tensor" in resize else ""
+
+    result = Transform.of(f"rgb, {resize}, {whole}scale:none")(Picture.of(np.full(shape, 200, np.uint8)))
+
+    assert torch.equal(result, torch.full((3, 8, 8), 200.0))
+
+
 SIZES = st.integers(1, 96)
 RESIZES = st.builds(
     Resize, SIZES, st.sampled_from(["short", "squash"]), st.sampled_from(["nearest", "bilinear", "bicubic"])

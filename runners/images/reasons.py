@@ -18,6 +18,8 @@ def why(error: Exception) -> str:
         >>> why(EOFError()), why(KeyError("DOE^JOHN"))
         ('ends too early: it was cut off', 'is damaged, or is not what its name says (KeyError)')
     """
+    if isinstance(error, FileNotFoundError):
+        return "does not exist"
     if isinstance(error, OSError) and error.errno:
         return f"cannot be read: {os.strerror(error.errno)}"
     if isinstance(error, MemoryError):
