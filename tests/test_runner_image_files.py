@@ -184,7 +184,7 @@ def test_a_file_that_is_lost_while_it_is_read_is_a_reason(
     path = damageable(tmp_path, name)
     monkeypatch.setattr(files, "check_file", lambda path: path.unlink())
 
-    with pytest.raises(ImageError, match="^does not exist$"):
+    with pytest.raises(ImageError, match=r"^does not exist$"):
         read(path)
 
 
