@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,8 @@ from fmfair.errors import FmfairError, Problems, listing, plural, rows_at
 from fmfair.notes import Notes
 from fmfair.runners.description import About, Prompts
 from fmfair.runners.presence import missing_files
-from fmfair.runners.roles import Roles, in_roles
-from fmfair.runners.tables import MANIFEST, PREDICTIONS, SPLITS
+from fmfair.runners.roles import Found, Roles, chosen, in_roles
+from fmfair.runners.tables import MANIFEST, PREDICTIONS, SPLITS, col
 from fmfair.version import installed_version
 
 __all__ = ["About", "Manifest", "Prompts", "read_manifest"]
@@ -51,8 +50,8 @@ class Manifest:
         _check_rows(self, problems)
         problems.raise_if_any()
         typed = [pl.col(name).cast(dtype) for name, dtype in MANIFEST.items()]
-        labels = [pl.col(name).cast(pl.Int8) for name in self.labels]
-        object.__setattr__(self, "table", self.table.select(*typed, *labels, *self.attributes))
+        labels = [col(name).cast(pl.Int8) for name in self.labels]
+        object.__setattr__(self, "table", self.table.select(*typed, *labels, *map(col, self.attributes)))
 
     def of_split(self, *splits: str) -> pl.DataFrame:
         """The rows of these splits."""
@@ -107,7 +106,8 @@ def read_manifest(
     Args:
         path: A Parquet file of `Manifest.write`; or a CSV, Parquet or other table of your own.
         root: The folder that the paths start from. Without it, that of the manifest, or of the table's file.
-        roles: The columns of a table of your own; what is left out is found by its usual name.
+        roles: The columns of a table of your own; what is left out is found by its usual name. Of a manifest that
+            fmfair wrote the labels and attributes that are wanted; what is left out is as it says.
         prompts: The texts of the labels for zero-shot classification, in place of those of the manifest.
         check_files: Whether to look for every image.
         notes: Takes what was found or assumed.
@@ -118,23 +118,21 @@ def read_manifest(
     place = Path(path).expanduser()
     notes = Notes() if notes is None else notes
     said = _description(place)
+    roles = Roles() if roles is None else roles
     if said is None:
-        found = in_roles(place, roles or Roles(), notes)
+        found = in_roles(place, roles, notes)
         base = Path(root).expanduser() if root is not None else place.parent
         about = About(dataset=place.name.split(".")[0], split="as given")
-        table, labels, attributes = found.table, found.labels, found.attributes
     else:
-        if roles is not None:
-            raise FmfairError(f"{path} is a manifest that fmfair wrote; its columns have their roles, leave out roles=")
         try:
             base = Path(root if root is not None else said["root"]).expanduser()
             about = About.of_json(said["about"])
-            labels, attributes = tuple(said["labels"]), tuple(said["attributes"])
             with place.open("rb") as file:
-                table = pl.read_parquet(file)
+                found = chosen(pl.read_parquet(file), said["labels"], said["attributes"], roles)
         except (KeyError, TypeError, AttributeError, OSError, pl.exceptions.PolarsError) as error:
             raise FmfairError(f"cannot read the manifest {path}: {error}") from error
-    manifest = Manifest(table, labels, attributes, base, _prompted(about, prompts, labels))
+    about = _prompted(about, prompts, found)
+    manifest = Manifest(found.table, found.labels, found.attributes, base, about)
     if check_files:
         manifest.check_files()
     shared = shared_patients(manifest.table)
@@ -163,13 +161,16 @@ def _description(path: Path) -> dict[str, Any] | None:
     return said
 
 
-def _prompted(about: About, prompts: Prompts | dict[str, Prompts] | None, labels: Sequence[str]) -> About:
+def _prompted(about: About, prompts: Prompts | dict[str, Prompts] | None, found: Found) -> About:
+    """With the user's prompts; those of columns that are no label this time are kept."""
     if prompts is None:
         return about
-    given = prompts if isinstance(prompts, dict) else dict.fromkeys(labels, prompts)
-    unknown = [label for label in given if label not in labels]
+    given = prompts if isinstance(prompts, dict) else dict.fromkeys(found.labels, prompts)
+    unknown = [label for label in given if label not in found.columns]
     if unknown:
-        raise FmfairError(f"prompts= names {listing(unknown)}, no label of the manifest; it has {listing(labels)}")
+        raise FmfairError(
+            f"prompts= names {listing(unknown)}, no label of the manifest; it has {listing(found.labels)}"
+        )
     return replace(about, prompts=given)
 
 
@@ -205,10 +206,10 @@ def _check_rows(manifest: Manifest, problems: Problems) -> None:
     _report(problems, table, wrong, f"split is none of {listing(SPLITS)}")
     for name in manifest.labels:
         if table[name].dtype.is_numeric() or table[name].dtype in (pl.Boolean, pl.Null):
-            is_label = pl.col(name).cast(pl.Float64).is_in([0.0, 1.0])
+            is_label = col(name).cast(pl.Float64).is_in([0.0, 1.0])
         else:
             is_label = pl.lit(value=False)
-        _report(problems, table, pl.col(name).is_not_null() & ~is_label, f"label {name!r} is neither 0 nor 1")
+        _report(problems, table, col(name).is_not_null() & ~is_label, f"label {name!r} is neither 0 nor 1")
     shared = 0 if manifest.about.shared_patients else shared_patients(table.drop_nulls(["patient_id", "split"]))
     if shared:
         problems.add(

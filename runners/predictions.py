@@ -17,7 +17,7 @@ from fmfair.errors import FmfairError, Problems, check_choice, listing, plural
 from fmfair.runners.manifest import Manifest
 from fmfair.runners.parts import METADATA, SCHEMA_VERSION
 from fmfair.runners.similarity import Floats, probabilities
-from fmfair.runners.tables import MANIFEST, OK, PREDICTIONS, SPLITS
+from fmfair.runners.tables import MANIFEST, OK, PREDICTIONS, SPLITS, col
 
 # What makes a prediction of the slices of a volume: the slice with the highest score, or the mean of their log-odds.
 POOLS = ("max", "mean")
@@ -145,12 +145,12 @@ def predictions(
     own = {
         **{name: pl.lit(text) for name, text in constant.items()},
         **{name: pl.lit(found[name]) for name in found.columns if name in PREDICTIONS},
-        "y_true": pl.col(label),
+        "y_true": col(label),
         "y_score": pl.lit(score.set(logit.is_null(), None)),
     }
-    of_rows = {name: pl.col(name) for name in MANIFEST}
+    of_rows = {name: col(name) for name in MANIFEST}
     columns = [(own | of_rows).get(c, pl.lit(None)).cast(t).alias(c) for c, t in PREDICTIONS.items()]
-    return rows.select(*columns, *manifest.attributes)
+    return rows.select(*columns, *map(col, manifest.attributes))
 
 
 def write_predictions(table: pl.DataFrame, folder: Path | str, provenance: Mapping[str, Any]) -> Path:

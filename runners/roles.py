@@ -12,7 +12,7 @@ from fmfair import readers
 from fmfair.columns import ROLE_NAMES, normalise
 from fmfair.errors import FmfairError, Problems, listing, near
 from fmfair.notes import Notes
-from fmfair.runners.tables import MANIFEST
+from fmfair.runners.tables import MANIFEST, col
 
 # The usual names of the columns of a manifest, in the form of `fmfair.columns.normalise`, the likeliest first.
 NAMES = {
@@ -51,11 +51,46 @@ class Roles:
 
 @dataclass(frozen=True)
 class Found:
-    """A table whose columns have the names of a manifest."""
+    """A table whose columns have the names of a manifest; `columns` are those that it has, or had."""
 
     table: pl.DataFrame
     labels: tuple[str, ...]
     attributes: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+def chosen(table: pl.DataFrame, labels: Sequence[str], attributes: Sequence[str], roles: Roles) -> Found:
+    """A manifest that fmfair wrote, with some of its labels and attributes.
+
+    Args:
+        table: The table of the manifest.
+        labels: Its labels; a column that is named as an attribute is none.
+        attributes: Its attributes; a column that is named as a label is none.
+        roles: Names some of these columns.
+
+    Raises:
+        FmfairError: It names other columns, or what the manifest itself says.
+    """
+    problems = Problems()
+    settled = [role for role in NAMES if getattr(roles, role) is not None]
+    if settled:
+        problems.add(
+            f"{listing(settled)}: a manifest that fmfair wrote says that itself; name labels and attributes only"
+        )
+    there = [name for name in table.columns if name not in MANIFEST]
+    named = [*_several("labels", roles.labels, [], ()), *_several("attributes", roles.attributes, [], ())]
+    for name in dict.fromkeys(name for name in named if name not in there):
+        problems.add(f"no label or attribute {name!r}{near(name, there)}; there is {listing(there, 20)}")
+    problems.raise_if_any()
+    _check_names(named)
+    of_labels = labels if roles.labels is None else roles.labels
+    of_attributes = attributes if roles.attributes is None else roles.attributes
+    return Found(
+        table,
+        tuple(name for name in of_labels if roles.labels is not None or name not in named),
+        tuple(name for name in of_attributes if roles.attributes is not None or name not in named),
+        tuple(there),
+    )
 
 
 def in_roles(path: Path, roles: Roles, notes: Notes) -> Found:
@@ -83,7 +118,8 @@ def in_roles(path: Path, roles: Roles, notes: Notes) -> Found:
     _check_names((*labels, *attributes))
     identified = _identified(table, single, notes)
     _say_found(roles, labels, attributes, notes)
-    return Found(identified.hstack(table.select(*labels, *attributes)), tuple(labels), attributes)
+    columns = tuple(table.columns)
+    return Found(identified.hstack(table.select(map(col, (*labels, *attributes)))), tuple(labels), attributes, columns)
 
 
 def _check_names(named: Sequence[str]) -> None:
@@ -121,11 +157,11 @@ def _identified(table: pl.DataFrame, single: dict[str, str | None], notes: Notes
         notes.warn("no column of patients: every image counts as a patient of its own; name one with patient_id=")
     if split is None:
         notes.say("no column of splits: all images are test")
-    word = pl.lit("test") if split is None else pl.col(split).cast(pl.String).str.strip_chars()
+    word = pl.lit("test") if split is None else col(split).cast(pl.String).str.strip_chars()
     return table.select(
-        sample_id=pl.col(sample or path).cast(pl.String),
-        patient_id=pl.col(patient or sample or path).cast(pl.String),
-        path=pl.col(path).cast(pl.String),
+        sample_id=col(sample or path).cast(pl.String),
+        patient_id=col(patient or sample or path).cast(pl.String),
+        path=col(path).cast(pl.String),
         split=word.str.to_lowercase().replace(SPLIT_WORDS),
     )
 

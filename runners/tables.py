@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 import polars as pl
+import polars.selectors as cs
 
 SPLITS = ("train", "validation", "test")
 
@@ -57,3 +58,8 @@ PREDICTIONS: Mapping[str, pl.DataType] = MappingProxyType(
         "reason": pl.String(),
     }
 )
+
+
+def col(*names: str) -> pl.Expr:
+    """Columns by their exact names; `pl.col` would expand `*` and `^...$`."""
+    return cs.by_name(*names).as_expr()

@@ -239,12 +239,49 @@ def test_one_text_in_place_of_a_list_is_refused(tmp_path: Path) -> None:
         read_manifest(user_table(tmp_path, "path,label\na,1\n"), roles=Roles(labels="label"))
 
 
-def test_a_manifest_needs_no_roles_and_prompts_name_labels(tmp_path: Path) -> None:
+def test_some_of_the_labels_and_attributes_of_a_manifest_are_chosen(tmp_path: Path) -> None:
+    path = tmp_path / "m.parquet"
+    table = TABLE.with_columns(pl.lit(0).alias("amd, wet"), amd=1, **{"*": pl.lit("x")})
+    made = manifest(table, labels=("glaucoma", "amd", "amd, wet"), attributes=("sex", "age", "*"))
+    made.write(path)
+
+    some = read_manifest(path, roles=Roles(labels=["amd, wet", "glaucoma"], attributes=["*"]))
+    assert (some.labels, some.attributes) == (("amd, wet", "glaucoma"), ("*",))
+    assert some.table.columns == [*MANIFEST, "amd, wet", "glaucoma", "*"]
+    assert some.about == made.about  # so that the texts of all labels stay what they are
+    of_label = read_manifest(path, roles=Roles(attributes=["sex", "amd"]))
+    assert (of_label.labels, of_label.attributes) == (("glaucoma", "amd, wet"), ("sex", "amd"))
+    assert read_manifest(path, roles=Roles()).table.equals(made.table)
+    prompts = {name: Prompts(("a",), ("b",)) for name in made.labels}
+    assert read_manifest(path, roles=Roles(labels=["amd"]), prompts=prompts).about.prompts == prompts
+
+    with pytest.raises(FmfairError) as error:
+        read_manifest(path, roles=Roles(split="sex", labels=["glaukoma"], attributes=["weight"]))
+    assert len(error.value.problems) == 3
+    assert "no label or attribute 'glaukoma'; did you mean 'glaucoma'" in str(error.value)
+    with pytest.raises(FmfairError, match="'amd' is named twice"):
+        read_manifest(path, roles=Roles(labels=["amd"], attributes=["amd"]))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_the_command_line_splits_names_as_fmfair_score_does(tmp_path: Path, suffix: str) -> None:
+    from fmfair.cli.run import _manifest
+
+    table = TABLE.rename({"sex": "sex, as told"}).with_columns(amd=0)
+    made = manifest(table, labels=("glaucoma", "amd"), attributes=("sex, as told", "age"))
+    path = tmp_path / f"m.{suffix}"
+    made.write(path) if suffix == "parquet" else table.write_csv(path)
+
+    given = {"manifest": str(path), "labels": ["amd,glaucoma"], "root": None, "quiet": True}
+    read = _manifest({**given, "attributes": ["sex, as told,age"]}, {})
+
+    assert (read.labels, read.attributes) == (("amd", "glaucoma"), ("sex, as told", "age"))
+
+
+def test_prompts_of_a_manifest_name_its_labels(tmp_path: Path) -> None:
     path = tmp_path / "m.parquet"
     manifest().write(path)
 
-    with pytest.raises(FmfairError, match="leave out roles="):
-        read_manifest(path, roles=Roles())
     with pytest.raises(FmfairError, match="prompts= names 'amd', no label of the manifest; it has 'glaucoma'"):
         read_manifest(path, prompts={"amd": Prompts(("a",), ("b",))})
     with pytest.raises(FmfairError, match="4 of 4 images not found"):

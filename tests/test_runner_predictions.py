@@ -140,5 +140,5 @@ def test_a_killed_run_leaves_the_predictions_of_one_run(tmp_path: Path) -> None:
                 process.wait(timeout=0.1 + random.Random(seed).random() / 10)
             except subprocess.TimeoutExpired:
                 os.kill(process.pid, signal.SIGKILL)
-        labels = pl.scan_parquet(tmp_path).select("label", "sample_id").collect()  # as others read it
+        labels = pl.scan_parquet(f"{tmp_path}/**/*.parquet").select("label", "sample_id").collect()  # as others read it
         assert labels.group_by("label").len().sort("label").rows() in ([("one", 40)], [("one", 40), ("two", 40)])

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fmfair.cli import output
+from fmfair.cli import output, parsing
 from fmfair.errors import FmfairError, plural
 from fmfair.notes import Notes
 
@@ -58,8 +58,9 @@ def linear_probe(given: Given, flags: Mapping[str, str]) -> int:
     if schedule and choices.get("solver") != "sgd":
         named = ", ".join(flags[key] for key in _SCHEDULE if given[key] is not None)
         raise FmfairError(f"{named}: only for --solver sgd; leave it out, or choose that solver")
-    probe = Probe(**choices, groups=tuple(_several(given["groups"])), schedule=Schedule(**schedule))
     study = _study(given, flags)
+    groups = parsing.column_names(given["groups"] or [], study.manifest.attributes)
+    probe = Probe(**choices, groups=tuple(groups), schedule=Schedule(**schedule))
     file, fitted = study.linear_probe(probe, _how(given), _splits(given))
     for one in [] if given["quiet"] else fitted:
         chosen = ", ".join(f"{name} {value:.6g}" for name, value in one.chosen.items())
@@ -141,18 +142,21 @@ def _study(given: Given, flags: Mapping[str, str]) -> Study:
 
 
 def _manifest(given: Given, flags: Mapping[str, str]) -> Manifest:
+    from fmfair import readers
     from fmfair.cli.wording import in_flags
     from fmfair.runners.manifest import read_manifest
     from fmfair.runners.prompts import read_prompts
     from fmfair.runners.roles import Roles
 
-    roles = Roles(labels=_several(given["labels"]) or None, attributes=_several(given["attributes"]) or None)
+    named = {role: given[role] for role in ("labels", "attributes") if given[role]}
+    names = readers.column_names(readers.scan(given["manifest"])) if named else []
+    roles = Roles(**{role: parsing.column_names(texts, names) for role, texts in named.items()})
     prompts = given.get("prompts")
     notes = Notes()
     manifest = read_manifest(
         given["manifest"],
         root=given["root"],
-        roles=None if roles == Roles() else roles,
+        roles=roles,
         prompts=None if prompts is None else read_prompts(prompts),
         notes=notes,
     )
@@ -188,11 +192,7 @@ def _convention(given: Given, published: Similarity) -> Similarity:
 
 
 def _splits(given: Given) -> tuple[str, ...]:
-    return tuple(_several(given["splits"])) or ("test",)
-
-
-def _several(texts: list[str] | None) -> list[str]:
-    return [name.strip() for text in texts or [] for name in text.split(",") if name.strip()]
+    return tuple(parsing.column_names(given["splits"] or [], ())) or ("test",)
 
 
 def _told(tally: Tally) -> str:

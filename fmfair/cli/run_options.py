@@ -16,8 +16,8 @@ MANIFEST: Mapping[str, Any] = {
 # fmt: off
 _DATA = (
     Option("root", "--root", "DIR", "The folder that image paths start from; default that of the manifest"),
-    Option("labels", "--labels", "COL...", "Columns of labels, of a table of your own", "texts"),
-    Option("attributes", "--sensitive", "COL...", "Columns of attributes, of a table of your own", "texts"),
+    Option("labels", "--labels", "COL...", "Labels: of your own table, or some of the manifest's", "texts"),
+    Option("attributes", "--sensitive", "COL...", "Attributes: of your own table, or some of the manifest's", "texts"),
     Option("splits", "--splits", "NAME...", "Which images are predicted; default test", "texts"),
 )
 _MODEL = (
