@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -92,13 +93,13 @@ def test_the_worst_group_may_choose(manifest: Manifest) -> None:
     assert one.chosen["worst_auc"] == pytest.approx(by_hand, abs=1e-12)
 
 
-def own_loop(x: Any, y: Any, schedule: Schedule, seed: int) -> Any:
+def own_loop(features: Callable[[Any], Any], dim: int, y: Any, schedule: Schedule, seed: int) -> Any:
     """The published schedule with a linear layer and the features made anew in every step."""
-    generator = torch.Generator().manual_seed(seed)
-    layer = torch.nn.Linear(4, 2)
+    generator, bound = torch.Generator().manual_seed(seed), dim**-0.5
+    layer = torch.nn.Linear(dim, 2)
     with torch.no_grad():
-        layer.weight.uniform_(-0.5, 0.5, generator=generator)
-        layer.bias.uniform_(-0.5, 0.5, generator=generator)
+        layer.weight.uniform_(-bound, bound, generator=generator)
+        layer.bias.uniform_(-bound, bound, generator=generator)
     counts = torch.bincount(y)
     loss_of = torch.nn.CrossEntropyLoss(weight=len(y) / (2 * counts.float()))
     optimiser = torch.optim.SGD(
@@ -109,7 +110,7 @@ def own_loop(x: Any, y: Any, schedule: Schedule, seed: int) -> Any:
             group["lr"] = schedule.rate(epoch)
         for batch in torch.randperm(len(y), generator=generator).split(schedule.batch_size):
             optimiser.zero_grad()
-            loss_of(layer(encode(x[batch])), y[batch]).backward()
+            loss_of(layer(features(batch)), y[batch]).backward()
             optimiser.step()
     return layer
 
@@ -126,7 +127,7 @@ def test_features_that_are_there_give_what_encoding_in_every_epoch_gives() -> No
 
     head = train(lambda at: cached[at], Y, np.ones(N, np.int64), 4, schedule, seed=3)
 
-    layer = own_loop(images, y, schedule, seed=3)
+    layer = own_loop(lambda at: encode(images[at]), 4, y, schedule, seed=3)
     with torch.no_grad():
         expected = torch.softmax(layer(encode(images)), dim=1)[:, 1].numpy()
     assert 1 / (1 + np.exp(-head.logits(cached.numpy()))) == pytest.approx(expected, abs=1e-5)
