@@ -31,20 +31,24 @@ def data(given: Mapping[str, Any], flags: Mapping[str, str]) -> int:
         FmfairError: The release or an option cannot be used. Then nothing was written.
     """
     from fmfair.cli.wording import in_flags
-    from fmfair.runners.datasets import make_manifest, recipe, recipes
+    from fmfair.runners.datasets import make_manifest, recipe, recipe_text, recipes
 
     if given["name"] is None:
-        if given["root"] is not None:
-            raise FmfairError(f"name the data set before --root: {', '.join(recipes())}")
+        for name in ("root", "about", "recipe"):
+            if given[name]:
+                raise FmfairError(f"name the data set before {flags[name]}: {', '.join(recipes())}, or a recipe")
         output.say(_list([recipe(name) for name in recipes()]), sys.stdout)
         return 0
     how = recipe(given["name"])
+    if given["recipe"]:
+        output.say(recipe_text(given["name"])[1], sys.stdout)
+        return 0
     if given["about"] or given["root"] is None:
         output.say(_card(how), sys.stdout)
         return 0
     place, notes = _place(given, how.name), Notes()
     with output.spinner("reading", shown=not given["quiet"]):
-        manifest = make_manifest(how.name, given["root"], notes=notes, **_choices(given))
+        manifest = make_manifest(given["name"], given["root"], notes=notes, **_choices(given))
         manifest.write(place)
     output.say(f"{place}: {_told(manifest)}\n", sys.stdout)
     for note in [] if given["quiet"] else notes:
@@ -109,7 +113,7 @@ def _list(all_of_them: list[Recipe]) -> str:
 
 def _card(how: Recipe) -> str:
     """Everything that a recipe says, for people."""
-    lines = [f"{how.title} ({how.name})"]
+    lines = [f"{how.title} ({how.name})" if how.title else how.name]
     for what, text in _facts(how):
         wrapped = textwrap.wrap(" ".join(text.split()), WIDTH - 12) or [""]
         lines += [f"{what:12}{wrapped[0]}", *(" " * 12 + line for line in wrapped[1:])]
@@ -119,18 +123,25 @@ def _card(how: Recipe) -> str:
 def _facts(how: Recipe) -> Iterator[tuple[str, str]]:
     counts = {"images": how.counts.images, "patients": how.counts.patients, **how.counts.groups}
     pooled = f"; the score of a volume is the {how.slices} of those of its slices" if how.slices else ""
-    yield "modality", how.modality + pooled
-    yield "licence", how.licence
-    yield "access", how.access
-    yield "root", f"the folder that holds {how.layout}"
-    yield "published", ", ".join(f"{n:,} {key}" for key, n in counts.items() if n is not None)
+    said = {
+        "modality": how.modality + pooled,
+        "licence": how.licence,
+        "access": how.access,
+        "root": how.layout and f"the folder that holds {how.layout}",
+        "published": ", ".join(f"{n:,} {key}" for key, n in counts.items() if n is not None),
+    }
+    yield from ((what, text) for what, text in said.items() if text)
     for group in how.labels:
         names = ", ".join(group.names)
-        yield "labels" if len(group.names) > 1 else "label", f"{names}: {group.why}"
+        yield "labels" if len(group.names) > 1 else "label", f"{names}: {group.why}" if group.why else names
+    taken_as_missing = {name: table.missing for table in how.joins for name in table.columns}
     for name, attribute in how.attributes.items():
         words = ", ".join(f"{code} is {word}" for code, word in attribute.words.items())
-        said = "; ".join(part for part in (words, ", ".join(attribute.known), attribute.why) if part)
-        yield "attribute", f"{name}, from column {attribute.column!r}" + (f": {said}" if said else "")
+        missing = (*attribute.missing, *taken_as_missing.get(attribute.column, ()))
+        unknown = f"not known where it says {', '.join(missing)}" if missing else ""
+        parts = (words, ", ".join(attribute.known), attribute.why, unknown)
+        about = "; ".join(part for part in parts if part)
+        yield "attribute", f"{name}, from column {attribute.column!r}" + (f": {about}" if about else "")
     yield from (("note", note) for note in how.notes)
     if how.published.note:
         yield "fairmedfm", how.published.note

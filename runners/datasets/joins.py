@@ -7,11 +7,12 @@ from pathlib import Path
 
 import polars as pl
 
-from fmfair.errors import FmfairError, Problems, check_choice, plural
+from fmfair.errors import FmfairError, Problems, plural
 from fmfair.notes import Notes
 from fmfair.runners.datasets.recipe import Table
 from fmfair.runners.datasets.rules import cleaned
-from fmfair.runners.datasets.sources import check_columns, col, find_table, read_table
+from fmfair.runners.datasets.sources import check_columns, find_table, read_table
+from fmfair.runners.datasets.templates import col
 
 
 def stacked(root: Path, tables: Sequence[Table]) -> pl.DataFrame:
@@ -22,6 +23,8 @@ def stacked(root: Path, tables: Sequence[Table]) -> pl.DataFrame:
             path = find_table(root, table)
             if path is not None:
                 part = read_table(path, table.sheet, table.headings).fill_null("")
+                if part.is_empty():
+                    raise FmfairError(f"{path} holds no row")
                 parts.append(part.with_columns(pl.lit(value).alias(name) for name, value in table.values.items()))
     problems.raise_if_any()
     return pl.concat(parts, how="diagonal")
@@ -82,7 +85,6 @@ def _one_each(right: pl.DataFrame, keys: Sequence[str], table: Table, name: str,
     twice = distinct.filter(pl.struct(keys).is_duplicated()).select(keys).n_unique()
     if not twice:
         return distinct
-    check_choice("several", table.several, ("refuse", "common"))
     if table.several == "refuse":
         raise FmfairError(f"{name} has several rows for {plural(twice, 'value')} of {', '.join(table.on)}")
     of = f"{plural(twice, 'value')} of {', '.join(table.on)}"

@@ -9,24 +9,26 @@ from typing import Any
 import polars as pl
 
 from fmfair.atomic import PathLike
-from fmfair.errors import FmfairError, Problems, listing, plural
+from fmfair.errors import FmfairError, Problems, listing, plural, rows_at
 from fmfair.notes import Notes
 from fmfair.runners.datasets.choices import Choices, Job
 from fmfair.runners.datasets.joins import extracted, joined, stacked
 from fmfair.runners.datasets.recipe import Recipe, recipe
 from fmfair.runners.datasets.rules import cleaned, read_attribute, read_labels
-from fmfair.runners.datasets.sources import check_columns, col, columns_of, filled, find_images
+from fmfair.runners.datasets.sources import check_columns, find_images, similar
 from fmfair.runners.datasets.splitting import with_split
+from fmfair.runners.datasets.templates import col, columns_of, filled
 from fmfair.runners.description import About
-from fmfair.runners.manifest import Manifest, missing_files
+from fmfair.runners.manifest import Manifest
 from fmfair.runners.splits import MISSING, groups_of
 
 
-def make_manifest(name: str, root: PathLike, *, notes: Notes | None = None, **choices: Any) -> Manifest:
+def make_manifest(name: PathLike, root: PathLike, *, notes: Notes | None = None, **choices: Any) -> Manifest:
     """Makes the manifest of a data set from its release.
 
     Args:
-        name: The data set, one of `fmfair.runners.datasets.recipes()`.
+        name: The data set, one of `fmfair.runners.datasets.recipes()`, or a recipe of your own: a file that ends in
+            `.toml`.
         root: The folder of the release.
         notes: Takes what was left out, and where the release differs from what was published of it.
         choices: The fields of `Choices`.
@@ -47,7 +49,8 @@ def manifest_of(job: Job) -> Manifest:
     """
     how, root = job.how, job.root
     if not root.is_dir():
-        raise FmfairError(f"no folder {root}; name the one that holds {how.layout}")
+        holds = how.layout or "the release"
+        raise FmfairError(f"no folder {root}; name the one that holds {holds}")
     frame, absent = _read(job)
     table, labels, attributes = _table(job, frame, absent)
     table, how_split = with_split(job, frame, table)
@@ -57,7 +60,7 @@ def manifest_of(job: Job) -> Manifest:
         modality=how.modality,
         licence=how.licence,
         access=how.access,
-        prompts={name: group.of(name) for group in how.labels for name in group.names if name in labels},
+        prompts={name: said for group in how.labels for name in group.names if (said := group.of(name))},
         slices=how.slices,
         reading=how.reading,
         split=how_split,
@@ -117,6 +120,7 @@ def _table(job: Job, frame: pl.DataFrame, absent: set[str]) -> tuple[pl.DataFram
     ]
     path = _images(job, frame, problems)
     ids = frame.select(sample_id=filled(how.sample_id), patient_id=filled(how.patient_id))
+    _tell_identifiers(how, ids, problems)
     table = ids.hstack([path, *labels, *attributes])
     differences = _differences(how, table)
     try:
@@ -130,23 +134,38 @@ def _table(job: Job, frame: pl.DataFrame, absent: set[str]) -> tuple[pl.DataFram
     return table, tuple(s.name for s in labels), tuple(s.name for s in attributes)
 
 
+def _tell_identifiers(how: Recipe, ids: pl.DataFrame, problems: Problems) -> None:
+    """Rows without an image or a patient, and images that are in several rows."""
+    said = {"sample_id": how.sample_id, "patient_id": how.patient_id}
+    for name, template in said.items():
+        without = ids.select((pl.col(name).fill_null("") == "").arg_true()).to_series().to_list()
+        if without:
+            problems.add(f"{plural(len(without), 'row')} without a {name}, which is {template} ({rows_at(without)})")
+    twice = ids.filter(pl.col("sample_id").is_duplicated() & (pl.col("sample_id") != ""))["sample_id"]
+    if len(twice):
+        problems.add(
+            f"{plural(len(twice), 'row')} of only {plural(twice.n_unique(), 'image')}, by {how.sample_id}: "
+            f"{listing(twice.unique(maintain_order=True))}; leave one row for each"
+        )
+
+
 def _images(job: Job, frame: pl.DataFrame, problems: Problems) -> pl.Series:
     """The path of each image; NULL where it is missing, which is a problem unless such rows are to be left out."""
-    path = find_images(job.root, frame, job.how.path)
+    chosen, how, root = job.chosen.missing_images, job.how, job.root
+    path = find_images(root, frame, how.path, look=chosen != "keep")
     lost = path.is_null()
-    if job.chosen.missing_images != "keep":
-        lost = lost | path.is_in(missing_files(job.root, path.drop_nulls().unique(maintain_order=True)))
     if not lost.any():
         return path
-    if job.chosen.missing_images == "drop":
-        job.notes.warn(f"{plural(int(lost.sum()), 'image')} not found below {job.root}, left out")
+    if chosen == "drop" and not lost.all():
+        job.notes.warn(f"{plural(int(lost.sum()), 'image')} not found below {root}, left out")
     else:
-        shown = frame.filter(lost).select(filled(job.how.path[0])).to_series()
+        shown = frame.filter(lost).select(filled(how.path[0]).fill_null("no name")).to_series()
+        leave = "" if lost.all() else "; missing_images='drop' leaves them out"
         problems.add(
-            f"{int(lost.sum()):,} of {plural(frame.height, 'image')} not found below {job.root}: {listing(shown)}; "
-            "missing_images='drop' leaves them out"
+            f"{int(lost.sum()):,} of {plural(frame.height, 'image')} not found below {root}: {listing(shown)}"
+            f"{similar(root, shown[0])}{leave}"
         )
-    return path.set(lost, None)
+    return path
 
 
 def _differences(how: Recipe, table: pl.DataFrame) -> list[str]:

@@ -1,23 +1,30 @@
-"""What a recipe can say: how the release of a data set becomes a manifest. One TOML file each, in this folder."""
+"""What a recipe can say: how the release of a data set becomes a manifest. One TOML file each, in this folder.
+
+A recipe of your own is such a file anywhere: `fmfair data papila --recipe` prints one to start from, and
+`fmfair data mine.toml --root DIR` or `make_manifest("mine.toml", "DIR")` carries it out. The fields of `Recipe` are
+what it can say; its name is that of the file.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, Literal
 
-from fmfair.errors import FmfairError, Problems, check_choice, listing, near
-from fmfair.runners.description import SLICES, Prompts
+from fmfair.atomic import PathLike
+from fmfair.errors import FmfairError, listing, near
+from fmfair.runners.description import Prompts
+from fmfair.runners.models.declared import read
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-T = TypeVar("T")
 Words = Mapping[str, str]
 
 
@@ -45,7 +52,7 @@ class Table:
     values: Words = field(default_factory=dict)
     on: Words = field(default_factory=dict)
     columns: tuple[str, ...] = ()
-    several: str = "refuse"
+    several: Literal["refuse", "common"] = "refuse"
     missing: tuple[str, ...] = ()
     optional: bool = False
     why: str = ""
@@ -65,12 +72,11 @@ class Labels:
         published: Which of the lists the published benchmark has otherwise, for `labels="fairmedfm"`.
         templates: The sentences of the prompts.
         prompts: The words for 0 and for 1 of a label; without them `no_prompt` and its column or finding.
-        no_prompt: The word for 0 of labels without prompts of their own.
+        no_prompt: The word for 0 of labels without prompts of their own; where that is empty too, there are no prompts.
         why: The rule in words.
     """
 
     names: Words
-    why: str
     column: str = ""
     separator: str = ""
     positive: tuple[str, ...] = ()
@@ -80,10 +86,13 @@ class Labels:
     templates: tuple[str, ...] = ("{}",)
     prompts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     no_prompt: str = ""
+    why: str = ""
 
-    def of(self, label: str) -> Prompts:
-        """The prompts of a label."""
+    def of(self, label: str) -> Prompts | None:
+        """The prompts of a label, if it has some."""
         negative, positive = self.prompts.get(label, (self.no_prompt, self.names[label]))
+        if not negative:
+            return None
         return Prompts((negative,), (positive,), self.templates, (negative, positive))
 
     def lists(self, rule: str) -> dict[str, tuple[str, ...]]:
@@ -108,7 +117,7 @@ class Attribute:
     """
 
     column: str
-    rule: str = "text"
+    rule: Literal["text", "number", "years", "age_at", "words"] = "text"
     words: Words = field(default_factory=dict)
     known: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -151,7 +160,7 @@ class Counts:
         groups: Images of groups, as `attribute=value`, and of positives, as `label=1`.
     """
 
-    images: int
+    images: int | None = None
     patients: int | None = None
     groups: Mapping[str, int] = field(default_factory=dict)
 
@@ -161,64 +170,53 @@ class Recipe:
     """How the release of a data set becomes a manifest.
 
     Attributes:
-        name: The short name.
+        tables: The tables whose rows are the images, one below the other.
+        sample_id: A template such as `RET{ID[1:]}OD`: columns in braces, with a slice where a part is meant.
+        patient_id: A template.
+        path: Templates of the image, from the root; `*` and `?` stand for what is found there. The first that leads to
+            a file, or to a folder with files, is that of the image.
+        labels: The labels, that of the benchmark first.
+        attributes: The attributes.
+        joins: Tables that add columns.
+        extracts: Columns to add that are a part of another one, as `column ~ pattern` with one group.
         title: The name in print.
         modality: What the images are.
         licence: What may be done with them.
         access: How to get them.
         layout: What the root holds.
-        tables: The tables whose rows are the images, one below the other.
-        joins: Tables that add columns.
-        extracts: Columns to add that are a part of another one, as `column ~ pattern` with one group.
-        sample_id: A template such as `RET{ID[1:]}OD`: columns in braces, with a slice where a part is meant.
-        patient_id: A template.
-        path: Templates of the image; `*` and `?` stand for what is found below the root.
-        labels: The labels, that of the benchmark first.
-        attributes: The attributes.
         counts: What the release holds.
         slices: How a volume becomes one answer; empty for pictures.
         reading: Which array, window and slices of a file are meant.
         released: The split that came with the release.
         published: What the published benchmark does.
         notes: What must be known of the data set.
+        name: The short name, that of the file.
     """
 
-    name: str
-    title: str
-    modality: str
-    licence: str
-    access: str
-    layout: str
     tables: tuple[Table, ...]
     sample_id: str
     patient_id: str
     path: tuple[str, ...]
     labels: tuple[Labels, ...]
     attributes: Mapping[str, Attribute]
-    counts: Counts
     joins: tuple[Table, ...] = ()
     extracts: Words = field(default_factory=dict)
-    slices: str = ""
+    title: str = ""
+    modality: str = ""
+    licence: str = ""
+    access: str = ""
+    layout: str = ""
+    counts: Counts = field(default_factory=Counts)
+    slices: Literal["", "every", "max", "mean"] = ""
     reading: str = ""
     released: Released = field(default_factory=Released)
     published: Published = field(default_factory=Published)
     notes: tuple[str, ...] = ()
+    name: str = field(default="", metadata={"undeclared": True})
 
     def label_names(self) -> tuple[str, ...]:
         """Every label."""
         return tuple(name for labels in self.labels for name in labels.names)
-
-
-# Where the parts of a recipe are made of tables of the TOML file.
-_PARTS: Mapping[str, type[Any]] = {
-    "tables": Table,
-    "joins": Table,
-    "labels": Labels,
-    "attributes": Attribute,
-    "counts": Counts,
-    "released": Released,
-    "published": Published,
-}
 
 
 @cache
@@ -228,61 +226,48 @@ def recipes() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(".toml") for name in found))
 
 
-def recipe(name: str) -> Recipe:
-    """The recipe of a data set.
+def recipe(name: PathLike) -> Recipe:
+    """The recipe of a data set, by its name or as a file that ends in `.toml`.
 
     Raises:
-        FmfairError: There is none of that name.
+        FmfairError: There is none, or the file is no recipe; all that is wrong with it is listed.
     """
-    key = name.strip().lower().replace("-", "_")
+    key, text = recipe_text(name)
+    try:
+        return recipe_of(key, tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise FmfairError(f"{name} is no TOML: {error}") from error
+
+
+def recipe_text(name: PathLike) -> tuple[str, str]:
+    """The short name of a data set, and its recipe as it is written.
+
+    Raises:
+        FmfairError: As `recipe`.
+    """
+    place = Path(name).expanduser()
+    if place.suffix.lower() == ".toml":
+        try:
+            return place.stem, place.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            why = getattr(error, "strerror", None) or "it is no UTF-8 text"
+            raise FmfairError(f"cannot read the recipe {place}: {why}") from error
+    key = str(name).strip().lower().replace("-", "_")
     if key not in recipes():
-        raise FmfairError(f"no data set {name!r}{near(key, recipes())}; there is {listing(recipes(), 20)}")
-    text = files("fmfair.runners.datasets").joinpath(f"{key}.toml").read_text(encoding="utf-8")
-    return recipe_of({"name": key, **tomllib.loads(text)})
+        own = "; a recipe of your own is a file that ends in .toml"
+        raise FmfairError(f"no data set {str(name)!r}{near(key, recipes())}; there is {listing(recipes(), 20)}{own}")
+    return key, files("fmfair.runners.datasets").joinpath(f"{key}.toml").read_text(encoding="utf-8")
 
 
-def recipe_of(given: Mapping[str, Any]) -> Recipe:
+def recipe_of(name: str, given: Mapping[str, Any]) -> Recipe:
     """A recipe from a mapping, as a TOML file gives it.
 
     Raises:
-        FmfairError: A key is not known, missing or of another kind; all such problems are listed.
+        FmfairError: A field is not known, missing or of another kind, or says what cannot be carried out; all such
+            problems are listed.
     """
-    problems, parts = Problems(), dict(given)
-    for key, kind in _PARTS.items():
-        if key not in given:
-            continue
-        with problems.collecting():
-            value, where = given[key], f"{given.get('name', 'recipe')}: {key}"
-            if isinstance(value, list):
-                parts[key] = tuple(_built(kind, part, f"{where} {n + 1}") for n, part in enumerate(value))
-            elif key == "attributes":
-                parts[key] = {name: _built(kind, part, f"{where}.{name}") for name, part in value.items()}
-            else:
-                parts[key] = _built(kind, value, where)
-    problems.raise_if_any()
-    made = _built(Recipe, parts, str(given.get("name", "recipe")))
-    if made.slices:
-        check_choice("slices", made.slices, SLICES)
+    from fmfair.runners.datasets.checks import check
+
+    made = replace(read(Recipe, given, name), name=name)
+    check(made)
     return made
-
-
-def _built(kind: type[T], given: Mapping[str, Any], where: str) -> T:
-    """An instance from a mapping; lists become tuples, and one text where several may stand is a tuple of it."""
-    known = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
-    problems = Problems()
-    for key in given:
-        if key not in known:
-            problems.add(f"{where}: no key {key!r}{near(key, known)}")
-    for name, one in known.items():
-        if name not in given and one.default is MISSING and one.default_factory is MISSING:
-            problems.add(f"{where}: no {name!r}")
-    problems.raise_if_any()
-    return kind(**{key: _plain(value, str(known[key].type)) for key, value in given.items()})
-
-
-def _plain(value: Any, kind: str) -> Any:
-    if isinstance(value, Mapping):
-        return {str(k): tuple(v) if isinstance(v, Sequence) and not isinstance(v, str) else v for k, v in value.items()}
-    if isinstance(value, str) and kind.startswith("tuple"):
-        return (value,)
-    return tuple(value) if isinstance(value, list) else value

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
-from fmfair.errors import Problems, check_choice, listing, plural, rows_at
+from fmfair.errors import Problems, listing, plural, rows_at
 from fmfair.notes import Notes
 from fmfair.runners.datasets.recipe import Attribute, Labels
-from fmfair.runners.datasets.sources import col
+from fmfair.runners.datasets.templates import col
 
 # Ages that nobody has are typing errors of the release.
 OLDEST = 120.0
@@ -59,7 +59,6 @@ def _listed(frame: pl.DataFrame, labels: Labels, problems: Problems) -> list[pl.
 
 def read_attribute(frame: pl.DataFrame, name: str, how: Attribute, problems: Problems, notes: Notes) -> pl.Series:
     """An attribute by its rule."""
-    check_choice("rule", how.rule, RULES)
     before = frame.select(cleaned(col(how.column), how.missing)).to_series()
     after = RULES[how.rule](frame, before, how).alias(name)
     where = f"attribute {name!r}, column {how.column!r}"

@@ -7,7 +7,8 @@ import polars as pl
 from fmfair.errors import FmfairError, Problems, listing, plural
 from fmfair.runners.datasets.choices import Job
 from fmfair.runners.datasets.rules import cleaned, read_labels
-from fmfair.runners.datasets.sources import col, read_names
+from fmfair.runners.datasets.sources import read_names
+from fmfair.runners.datasets.templates import col
 from fmfair.runners.splits import split_as_fairmedfm, split_by_patient
 
 PUBLISHED = "the published FairMedFM rule: of each sex a fifth of the rarer one, drawn as images"
