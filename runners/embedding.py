@@ -55,18 +55,21 @@ class How:
     progress: bool = True
 
     def __post_init__(self) -> None:
-        problems, numbers = Problems(), {"batch_size": self.batch_size, "job": self.job, "jobs": self.jobs}
-        numbers |= {} if self.workers is None else {"workers": self.workers}
-        for name, value in numbers.items():
+        problems = Problems()
+        for name, least in {"batch_size": 1, "workers": 1, "job": 0, "jobs": 1}.items():
+            value = getattr(self, name)
+            if name == "workers" and value is None:
+                continue
             if not isinstance(value, int) or isinstance(value, bool):
                 problems.add(f"{name}={value!r} must be a whole number")
-            elif value < 1 and name in ("batch_size", "workers"):
-                problems.add(f"{name}={value} must be at least 1")
-        if not isinstance(self.progress, bool):
-            problems.add(f"progress={self.progress!r} must be True or False")
+            elif value < least:
+                problems.add(f"{name}={value} must be at least {least}")
+        shown: object = self.progress
+        if not isinstance(shown, bool):
+            problems.add(f"progress={shown!r} must be True or False")
         problems.raise_if_any()
-        if not 0 <= self.job < self.jobs:
-            raise FmfairError(f"shard {self.job + 1}/{self.jobs} is none; give i/n with 1 <= i <= n, such as 2/4")
+        if self.job >= self.jobs:
+            raise FmfairError(f"job={self.job} must be below jobs={self.jobs}: jobs are counted from 0")
 
     @property
     def threads(self) -> int:

@@ -63,7 +63,8 @@ class Study:
         for name, kind in (("manifest", Manifest), ("model", str), ("output", (str, Path))):
             with problems.collecting():
                 _check_type(name, getattr(self, name), kind)
-        if not callable(self.load):
+        load: object = self.load
+        if not callable(load):
             problems.add("load= must be a function that loads the model, such as lambda: load_model('rad_dino')")
         problems.raise_if_any()
         object.__setattr__(self, "output", Path(self.output).expanduser())

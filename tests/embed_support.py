@@ -75,13 +75,13 @@ def pictures_of(folder: Path, count: int) -> Any:
 
 
 def main() -> None:
-    """`python embed_support.py PICTURES COUNT FOLDER [retry]`: for every line of its input a run in a process of its own.
+    """Of every line of its input, `PICTURES COUNT FOLDER [retry]`, a run in a process of its own.
 
     That process is forked, so that what is slow to load is loaded once; its number is printed, for others to kill it.
     """
-    source, count, folder, *retry = sys.argv[1:]
     embedding.PART = 4
-    for _ in sys.stdin:
+    for line in sys.stdin:
+        source, count, folder, *retry = line.split()
         child = os.fork()
         if child == 0:
             how = How(progress=False, batch_size=2)

@@ -6,10 +6,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import embed_support
+import numpy as np
 import polars as pl
 import pytest
 from embed_support import Tiny, pictures, read
@@ -77,28 +79,56 @@ def test_shards_make_the_same_table_together(manifest: Any, undisturbed: pl.Data
     assert_frame_equal(rows(tmp_path), undisturbed)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the runs are forked")
-def test_a_run_that_is_killed_ten_times_ends_as_an_undisturbed_one(
-    manifest: Any, undisturbed: pl.DataFrame, tmp_path: Path
-) -> None:
-    command = [sys.executable, embed_support.__file__, str(manifest.root), str(COUNT), str(tmp_path)]
-    moments, there = random.Random(5), []
+@pytest.fixture(scope="module")
+def killed() -> Iterator[Callable[..., None]]:
+    """Begins a run in a process of its own, and kills it a few moments later."""
+    if not hasattr(os, "fork"):
+        pytest.skip("the runs are forked")
+    command, moments = [sys.executable, embed_support.__file__], random.Random(5)
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as runs:
         assert runs.stdin is not None
         assert runs.stdout is not None
-        for _ in range(10):
-            print("run", file=runs.stdin, flush=True)
-            number = int(runs.stdout.readline())
+        reads, writes = runs.stdout, runs.stdin
+
+        def kill(*words: object) -> None:
+            print(*words, file=writes, flush=True)
+            number = int(reads.readline())
             time.sleep(moments.random() * 0.1)
             os.kill(number, signal.SIGKILL)
-            assert runs.stdout.readline() == "ended\n"
-            there.append(len(list(tmp_path.glob("part-*.parquet"))))
-        runs.stdin.close()
+            assert reads.readline() == "ended\n"
+
+        yield kill
+        runs.kill()
+
+
+def test_a_run_that_is_killed_ten_times_ends_as_an_undisturbed_one(
+    manifest: Any, undisturbed: pl.DataFrame, tmp_path: Path, killed: Callable[..., None]
+) -> None:
+    there = []
+    for _ in range(10):
+        killed(manifest.root, COUNT, tmp_path)
+        there.append(len(list(tmp_path.glob("part-*.parquet"))))
     embed(manifest, Tiny(), tmp_path, read, QUIET)
 
     assert there == sorted(there)
     assert there[0] < 11, "the first run ended before it was killed"
     assert_frame_equal(rows(tmp_path), undisturbed)
+
+
+def test_a_retry_that_is_killed_loses_nothing(tmp_path: Path, killed: Callable[..., None]) -> None:
+    manifest, folder = pictures(tmp_path / "arrays", COUNT), tmp_path / "runs"
+    embed(manifest, Tiny(), folder, read, QUIET)
+    for i in range(COUNT):
+        if i % 7 == 6 or i % 11 == 10:
+            np.save(tmp_path / "arrays" / f"{i}.npy", np.full((2, 3, 4, 4), i / COUNT, np.float32))
+    embed(manifest, Tiny(), tmp_path / "mended", read, QUIET)
+
+    for _ in range(5):
+        killed(manifest.root, COUNT, folder, "retry")
+        assert rows(folder)["sample_id"].unique(maintain_order=True).to_list() == [f"s{i}" for i in range(COUNT)]
+    embed(manifest, Tiny(), folder, read, QUIET, retry=True)
+
+    assert_frame_equal(rows(folder), rows(tmp_path / "mended"), rel_tol=1e-5)
 
 
 def test_what_is_there_is_not_made_again(manifest: Any, tmp_path: Path) -> None:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import random
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import embed_support
 import numpy as np
 import polars as pl
 import pytest
+from command_line import run
 from embed_support import Tiny, pictures, read
 from polars.testing import assert_frame_equal
 from runner_tiny import painted, prompts, ran, refused, tiny_models
@@ -127,27 +123,6 @@ with Parts(Path(sys.argv[1]), 6, {}, {}).claimed(1, there=True) as ours:
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the runs are forked")
-def test_a_retry_that_is_killed_loses_nothing(broken: Any, mended: pl.DataFrame, tmp_path: Path) -> None:
-    arguments = [str(broken.root), str(COUNT), str(tmp_path / "runs"), "retry"]
-    moments = random.Random(2)
-    with subprocess.Popen(
-        [sys.executable, embed_support.__file__, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as runs:
-        assert runs.stdin is not None
-        assert runs.stdout is not None
-        for _ in range(5):
-            print("run", file=runs.stdin, flush=True)
-            number = int(runs.stdout.readline())
-            time.sleep(moments.random() * 0.05)
-            os.kill(number, signal.SIGKILL)
-            assert runs.stdout.readline() == "ended\n"
-            assert rows(tmp_path / "runs")["sample_id"].n_unique() == COUNT
-        runs.stdin.close()
-    embed(broken, Tiny(), tmp_path / "runs", read, QUIET, retry=True)
-    assert_frame_equal(rows(tmp_path / "runs"), mended, rel_tol=1e-5)
-
-
 def test_reasons_are_counted_and_the_commonest_told() -> None:
     reasons = ["is empty", "is empty", "does not exist", "has no pixels", "may not be read", "may not be read", None]
     states = [*["unreadable"] * 6, "ok"]
@@ -204,8 +179,6 @@ def test_a_mostly_unreadable_split_is_a_warning(table: pl.DataFrame, tmp_path: P
     (tmp_path / table["path"][0]).write_bytes(b"")
     table.write_csv(tmp_path / "table.csv")
     command = ["run", "linear-probe", tmp_path / "table.csv", "--model", "tiny_pixels", "--labels", "y"]
-
-    from command_line import run
 
     result = run(*command, "--output", tmp_path / "runs")
 

@@ -1,0 +1,174 @@
+"""Prompts may change between runs: they are encoded anew, by the model of the images and by no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from runner_tiny import painted, pixels, prompts, ran, refused, tiny_models, towers
+
+from fmfair.errors import FmfairError
+from fmfair.runners.embedding import How
+from fmfair.runners.manifest import read_manifest
+from fmfair.runners.models.loading import load_model
+from fmfair.runners.models.registry import register, unregister
+from fmfair.runners.prompts import read_prompts
+from fmfair.runners.roles import Roles
+from fmfair.runners.usages import Study
+
+ENTRY = {
+    "name": "weighted",
+    "model": {"kind": "image_text"},
+    "image": {"steps": ["rgb", "resize:8:squash:nearest:pil", "scale"], "size": 8},
+    "feature": {"dim": 12, "shared_dim": 12},
+}
+
+
+@pytest.fixture(autouse=True)
+def _models() -> Iterator[None]:
+    with tiny_models():
+        yield
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> pl.DataFrame:
+    return painted(tmp_path)
+
+
+def texts(folder: Path, model: str = "tiny_towers") -> pl.DataFrame:
+    return pl.read_parquet(folder / "runs/embeddings/dataset=table" / f"model={model}" / "texts.parquet")
+
+
+def scores(out: str) -> pl.Series:
+    return pl.read_parquet(out.partition(": ")[0], hive_partitioning=False)["y_score"]
+
+
+def test_changed_prompts_are_encoded_anew(table: pl.DataFrame, tmp_path: Path) -> None:
+    def predicted(positive: str) -> pl.Series:
+        given = ("--prompts", prompts(tmp_path, positive))
+        return scores(ran("zero-shot", table, tmp_path, *given, model="tiny_towers").out)
+
+    first = predicted("bc")
+    assert not first.equals(predicted("longer"))
+    assert texts(tmp_path)["prompt"].to_list() == ["a", "longer"]
+    assert first.equals(predicted("bc"))
+
+
+def test_both_usages_leave_prompts_that_are_there(table: pl.DataFrame, tmp_path: Path) -> None:
+    study = a_study(table, tmp_path)
+    for usage in (study.embed, study.zero_shot):
+        usage(how=How(progress=False))
+        when = study.texts.stat().st_mtime_ns
+        usage(how=How(progress=False))
+        assert study.texts.stat().st_mtime_ns == when
+    a_study(table, tmp_path, "other").embed(How(progress=False))
+    assert texts(tmp_path)["prompt"].to_list() == ["a", "other"]
+
+
+def a_study(table: pl.DataFrame, folder: Path, positive: str = "bc", load: Any = None) -> Study:
+    table.write_csv(folder / "table.csv")
+    given = read_prompts(prompts(folder, positive))
+    manifest = read_manifest(folder / "table.csv", roles=Roles(labels=["y"]), prompts=given)
+    return Study(manifest, "tiny_towers", folder / "runs", load or (lambda: load_model("tiny_towers")))
+
+
+def test_prompts_that_need_a_model_which_is_not_there_say_so(table: pl.DataFrame, tmp_path: Path) -> None:
+    def weighted(checkpoint: Path | None) -> Any:
+        if checkpoint is None:
+            raise FmfairError("weighted: name its checkpoint")
+        tower = towers(None)
+        tower.module.register_buffer("size", pixels(None)[0](1.0 * _number(checkpoint))[0, 0])
+        return tower
+
+    def _number(checkpoint: Path) -> Any:
+        import torch
+
+        return torch.full((1, 1, 4, 4), float(checkpoint.read_text()))
+
+    (tmp_path / "one").write_text("1")
+    (tmp_path / "two").write_text("2")
+    register(ENTRY, builder=weighted)
+    try:
+        given = ("--prompts", prompts(tmp_path))
+        one = ("--checkpoint", tmp_path / "one")
+        assert ran("zero-shot", table, tmp_path, *given, *one, model="weighted").status == 0
+        assert ran("zero-shot", table, tmp_path, *given, model="weighted").status == 0
+        prompts(tmp_path, "new")
+        told = refused("zero-shot", table, tmp_path, *given, model="weighted")
+        assert "these prompts are not encoded yet, which needs the model that the images were encoded with" in told
+        assert "name its checkpoint" in told
+        unregister("weighted")
+        register(ENTRY, builder=lambda path: weighted(path or tmp_path / "two"))
+        told = refused("zero-shot", table, tmp_path, *given, model="weighted")
+        assert "and this is another: weights was" in told
+        assert "--checkpoint" in told
+        assert texts(tmp_path, "weighted")["prompt"].to_list() == ["a", "bc"]
+        assert ran("zero-shot", table, tmp_path, *given, *one, model="weighted").status == 0
+    finally:
+        unregister("weighted")
+
+
+def test_texts_of_another_model_are_refused_before_images_are_encoded(table: pl.DataFrame, tmp_path: Path) -> None:
+    study = a_study(table, tmp_path)
+    study.embed(How(progress=False))
+    for file in study.embeddings.iterdir():
+        if file.name != "texts.parquet":
+            file.unlink()
+    about = pl.read_parquet_metadata(study.texts)["fmfair"].replace('"tiny_towers"', '"another"')
+    pl.read_parquet(study.texts).write_parquet(study.texts, metadata={"fmfair": about})
+
+    with pytest.raises(FmfairError, match=r'holds texts of another model than the images.: name was "another"'):
+        study.embed(How(progress=False))
+    assert not list(study.embeddings.glob("part-*"))
+    study.texts.write_bytes(b"PAR1")
+    with pytest.raises(FmfairError, match=r"is damaged: .*remove it, and the prompts are encoded anew"):
+        study.zero_shot(how=How(progress=False))
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (("--among", "labels"), "--among labels is not known"),
+        (("--slices", "min"), "--slices min is not known"),
+        (("--link", "tanh"), "--link tanh is not known"),
+        (("--scale", "-1"), "must be a positive number"),
+        (("--labels", "y", "dark"), "no prompts for 'dark'; there are some for 'y'"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_before_images_are_encoded(
+    table: pl.DataFrame, tmp_path: Path, given: tuple[str, ...], told: str
+) -> None:
+    two = table.with_columns(dark=1 - pl.col("y"))
+    more = ("--prompts", prompts(tmp_path), *given)
+
+    assert told in refused("zero-shot", two, tmp_path, *more, model="tiny_towers")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_models_without_texts_and_probes_without_groups_are_refused_before_images_are_encoded(
+    table: pl.DataFrame, tmp_path: Path
+) -> None:
+    study = a_study(table, tmp_path, load=lambda: load_model("tiny_pixels"))
+
+    with pytest.raises(FmfairError, match="tiny_pixels has no text tower"):
+        study.zero_shot(how=How(progress=False))
+    given = ("--select", "worst_auc", "--groups", "race")
+    assert "no attribute 'race'" in refused("linear-probe", table, tmp_path, *given)
+    assert "needs images in the split 'validation'" in refused(
+        "linear-probe", table.filter(pl.col("split") != "validation"), tmp_path
+    )
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_study_says_what_it_is_made_of(table: pl.DataFrame, tmp_path: Path) -> None:
+    with pytest.raises(FmfairError, match="load= returned NoneType; expected a model"):
+        a_study(table, tmp_path, load=lambda: None).embed()
+    with pytest.raises(FmfairError, match=r"(?s)manifest= is of the type str; expected Manifest.*load= must be"):
+        Study("papila.parquet", "m", tmp_path, load_model("tiny_pixels"))  # type: ignore[arg-type]
+    with pytest.raises(FmfairError, match="how= is of the type dict; expected How"):
+        a_study(table, tmp_path).embed({"batch_size": 3})  # type: ignore[arg-type]
+    with pytest.raises(FmfairError, match="probe= is of the type How; expected Probe"):
+        a_study(table, tmp_path).linear_probe(How())  # type: ignore[arg-type]
