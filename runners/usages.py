@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from fmfair.runners.batches import Read
     from fmfair.runners.models.encoder import LoadedModel
 
+# What most systems take as the name of a folder, with percent signs in place of what is no plain letter; and what of a
+# longer one is told.
+LONGEST, SHOWN = 255, 40
+
 
 @dataclass(frozen=True)
 class Study:
@@ -66,6 +70,12 @@ class Study:
         load: object = self.load
         if not callable(load):
             problems.add("load= must be a function that loads the model, such as lambda: load_model('rad_dino')")
+        problems.raise_if_any()
+        for what, name in (("model", self.model), ("data set", self.manifest.about.dataset)):
+            with problems.collecting():
+                _check_folder(what, name)
+        if any("\ud800" <= letter <= "\udfff" for letter in str(self.output)):  # as Python shows what is no UTF-8
+            problems.add(f"the output folder {str(self.output)!r} is no text, which Parquet files need; name another")
         problems.raise_if_any()
         object.__setattr__(self, "output", Path(self.output).expanduser())
 
@@ -324,3 +334,14 @@ def _check_type(name: str, value: object, kind: type | tuple[type, ...]) -> None
     if not isinstance(value, kind):
         kinds = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)) if k is not type(None))
         raise FmfairError(f"{name}= is of the type {type(value).__name__}; expected {kinds}")
+
+
+def _check_folder(what: str, name: str) -> None:
+    """Refuses a name that no folder can have."""
+    try:
+        usable = len(str(as_folder({what: name}))) <= LONGEST
+    except UnicodeEncodeError:
+        usable = False
+    if not usable:
+        shown = repr(name if len(name) <= SHOWN else f"{name[:SHOWN]}...")
+        raise FmfairError(f"the {what} is called {shown}, which no folder can be called; give it a shorter, plain name")

@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -169,6 +170,26 @@ def test_a_full_disk_leaves_whole_parts_and_says_so(
     assert sorted(p.name for p in tmp_path.iterdir() if not p.name.startswith(".l")) == [
         "_run.json", "part-00000.parquet", "part-00001.parquet", "part-00002.parquet",
     ]  # fmt: skip
+    embed(manifest, Tiny(), tmp_path, read, QUIET)
+    assert_frame_equal(rows(tmp_path), undisturbed)
+
+
+def test_an_interrupted_run_leaves_nothing_behind(
+    manifest: Any, undisturbed: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = pl.DataFrame.write_parquet
+
+    def interrupted(frame: pl.DataFrame, file: Any, **options: Any) -> None:
+        write(frame, file, **options)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pl.DataFrame, "write_parquet", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            embed(manifest, Tiny(), tmp_path, read, QUIET)
+
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".locks", "_run.json"]
+    assert not [t.name for t in threading.enumerate() if t.name.startswith(("decode", "gather"))]
     embed(manifest, Tiny(), tmp_path, read, QUIET)
     assert_frame_equal(rows(tmp_path), undisturbed)
 

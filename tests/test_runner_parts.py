@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
@@ -114,6 +117,43 @@ def test_a_part_that_is_there_is_not_made_again(tmp_path: Path) -> None:
 
     with parts.claimed(0) as ours:
         assert not ours
+
+
+def test_of_two_jobs_that_begin_at_once_the_first_says_what_the_run_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = Parts._lock
+
+    @contextmanager
+    def late(parts: Parts, number: int, *, wait: bool = False) -> Iterator[bool]:
+        with lock(parts, number, wait=wait) as ours:
+            with monkeypatch.context() as patch:
+                patch.setattr(Parts, "_lock", lock)
+                make(tmp_path, model="first")
+            yield ours
+
+    monkeypatch.setattr(Parts, "_lock", late)
+    with pytest.raises(fmfair.FmfairError, match='model was "first" and is "second"'):
+        make(tmp_path, model="second")
+    assert '"first"' in (tmp_path / "_run.json").read_text()
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = make(tmp_path)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(fmfair.FmfairError, match=r"cannot write .*: Permission denied"), parts.claimed(0):
+        pass
+
+
+def test_names_of_folders_are_no_patterns(tmp_path: Path) -> None:
+    parts = make(tmp_path / "run[1]*", count=1)
+    parts.write(0, pl.DataFrame({"a": [1]}))
+
+    assert read_parts(parts.folder)[0].collect()["a"].to_list() == [1]
 
 
 def test_hashes_follow_the_content() -> None:

@@ -1,4 +1,7 @@
-"""Prompts may change between runs: they are encoded anew, by the model of the images and by no other."""
+"""Studies: what is refused before anything is encoded, and prompts that change between runs.
+
+These are encoded anew, by the model of the images and by no other.
+"""
 
 from __future__ import annotations
 
@@ -172,3 +175,17 @@ def test_a_study_says_what_it_is_made_of(table: pl.DataFrame, tmp_path: Path) ->
         a_study(table, tmp_path).embed({"batch_size": 3})  # type: ignore[arg-type]
     with pytest.raises(FmfairError, match="probe= is of the type How; expected Probe"):
         a_study(table, tmp_path).linear_probe(How())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (("--name", "\udcff"), "the model is called '\\udcff', which no folder can be called"),
+        (("--name", "x" * 300), "x...', which no folder can be called"),
+        (("--output", "runs\udcff"), "is no text, which Parquet files need"),
+    ],
+)
+def test_names_that_no_folder_has_are_refused(
+    table: pl.DataFrame, tmp_path: Path, given: tuple[str, str], told: str
+) -> None:
+    assert told in refused("embed", table, tmp_path, *given)
