@@ -14,7 +14,7 @@ from fmfair.errors import FmfairError, Problems, listing, plural, rows_at
 from fmfair.notes import Notes
 from fmfair.runners.description import About, Prompts
 from fmfair.runners.presence import missing_files
-from fmfair.runners.roles import Found, Roles, chosen, in_roles
+from fmfair.runners.roles import Found, Roles, check_flat, chosen, in_roles
 from fmfair.runners.tables import MANIFEST, PREDICTIONS, SPLITS, col
 from fmfair.version import installed_version
 
@@ -192,6 +192,7 @@ def _check_columns(manifest: Manifest, problems: Problems) -> None:
     taken = [name for name in manifest.attributes if name in PREDICTIONS and name not in MANIFEST]
     if taken:
         problems.add(f"attribute {listing(taken)} has the name of a column of predictions; rename it")
+    check_flat(manifest.table, named, problems)
     if manifest.table.is_empty():
         problems.add("the manifest holds no row")
 
@@ -209,7 +210,12 @@ def _check_rows(manifest: Manifest, problems: Problems) -> None:
             is_label = col(name).cast(pl.Float64).is_in([0.0, 1.0])
         else:
             is_label = pl.lit(value=False)
-        _report(problems, table, col(name).is_not_null() & ~is_label, f"label {name!r} is neither 0 nor 1")
+        _report(
+            problems,
+            table,
+            col(name).is_not_null() & ~is_label,
+            f"label {name!r} is neither 0, 1 nor empty (unknown)",
+        )
     shared = 0 if manifest.about.shared_patients else shared_patients(table.drop_nulls(["patient_id", "split"]))
     if shared:
         problems.add(

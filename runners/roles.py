@@ -115,11 +115,21 @@ def in_roles(path: Path, roles: Roles, notes: Notes) -> Found:
         if name not in table.columns:
             problems.add(f"no column {name!r}{near(name, table.columns)}; there is {listing(table.columns, 20)}")
     problems.raise_if_any()
+    check_flat(table, (*found, *attributes), problems)
+    problems.raise_if_any()
     _check_names((*labels, *attributes))
     identified = _identified(table, single, notes)
     _say_found(roles, labels, attributes, notes)
     columns = tuple(table.columns)
     return Found(identified.hstack(table.select(map(col, (*labels, *attributes)))), tuple(labels), attributes, columns)
+
+
+def check_flat(table: pl.DataFrame, names: Sequence[str | None], problems: Problems) -> None:
+    """Problems of columns whose values are no single ones; names that are no columns are left to others."""
+    for name in (name for name in dict.fromkeys(names) if name in table.columns):
+        dtype = table.schema[name]
+        if dtype.is_nested() or dtype in (pl.Object, pl.Binary):
+            problems.add(f"column {name!r} has the type {dtype}; expected text, numbers or dates, one value a row")
 
 
 def _check_names(named: Sequence[str]) -> None:

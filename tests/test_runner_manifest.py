@@ -104,7 +104,7 @@ def test_all_problems_are_told_at_once() -> None:
         "split is missing in 1 row (row 3)",
         "sample_id is not unique in 2 rows (rows 0, 1, counted from 0)",
         "split is none of 'train', 'validation', 'test' in 1 row (row 1)",
-        "label 'glaucoma' is neither 0 nor 1 in 2 rows (rows 1, 3, counted from 0)",
+        "label 'glaucoma' is neither 0, 1 nor empty (unknown) in 2 rows (rows 1, 3, counted from 0)",
         "1 patient in more than one split, so a test would be of patients seen in training; split by patient",
     ]
 
@@ -133,7 +133,7 @@ def test_an_empty_table_is_refused() -> None:
 
 
 def test_a_text_of_zeros_and_ones_is_no_label() -> None:
-    with pytest.raises(FmfairError, match="neither 0 nor 1 in 3 rows"):
+    with pytest.raises(FmfairError, match=r"neither 0, 1 nor empty \(unknown\) in 3 rows"):
         manifest(TABLE.with_columns(pl.col("glaucoma").cast(pl.String)))
 
 
@@ -341,3 +341,22 @@ def test_prompts_are_checked() -> None:
     with pytest.raises(FmfairError, match=r"one \{\} for the class; 'a photo' has not"):
         Prompts(("a",), ("b",), ("a photo",))
     assert Prompts(("a",), ("b", "c"), ("{}", "x {}")).texts(positive=True) == ("b", "c", "x b", "x c")
+
+
+def test_columns_of_lists_are_refused_together(tmp_path: Path) -> None:
+    lists = {"path": [["a"], ["b"]], "label": [[0], [1]], "sex": [["F"], ["M"]]}
+    pl.DataFrame(lists).write_parquet(tmp_path / "t.parquet")
+
+    with pytest.raises(FmfairError) as error:
+        read_manifest(tmp_path / "t.parquet")
+    assert len(error.value.problems) == 3
+    with pytest.raises(FmfairError, match=r"column 'sex' has the type List\(String\); expected text, numbers or dates"):
+        manifest(TABLE.with_columns(sex=pl.lit(["F"])))
+
+
+@pytest.mark.parametrize("value", ["yes", "-1", "0.5", "NaN", "NA"])
+def test_a_label_that_is_no_label_is_refused_with_what_is_expected(tmp_path: Path, value: str) -> None:
+    path = user_table(tmp_path, f"path,label,sex\na,{value},F\nb,1,M\nc,,M\n")
+
+    with pytest.raises(FmfairError, match=r"label 'label' is neither 0, 1 nor empty \(unknown\) in "):
+        read_manifest(path)

@@ -124,7 +124,8 @@ def _manifest(given: Given, flags: Mapping[str, str]) -> Manifest:
     from fmfair.runners.roles import Roles
 
     named = (given["labels"], given["attributes"])
-    names = readers.column_names(readers.scan(given["manifest"])) if any(named) else []
+    commas = any("," in text for texts in named for text in texts or ())
+    names = readers.column_names(readers.scan(given["manifest"])) if commas else []
     labels, attributes = (parsing.column_names(texts, names) if texts else None for texts in named)
     prompts = given.get("prompts")
     notes = Notes()
