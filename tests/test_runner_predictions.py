@@ -23,12 +23,15 @@ from fmfair.runners.predictions import ROW_GROUP, predictions, write_predictions
 from fmfair.runners.tables import PREDICTIONS
 
 USAGES, MODELS = ("linear-probe", "zero-shot"), ("1.1", "1.10", "clip")
-ATTRIBUTES = {"chest": {"sex": ["F", "M"], "race": ["a", "b"]}, "eyes": {"sex": ["F", "M"], "age": [30, 70]}}
+ATTRIBUTES: dict[str, dict[str, list[Any]]] = {
+    "chest": {"sex": ["F", "M"], "race": ["a", "b"]},
+    "eyes": {"sex": ["F", "M"], "age": [30, 70]},
+}
 
 
-def predicted(dataset: str, usage: str, model: str, labels: tuple[str, ...] = ("one", "two"), n: int = 40) -> Any:
+def predicted(dataset: str, usage: str, model: str, labels: tuple[str, ...] = ("one", "two")) -> pl.DataFrame:
     """The predictions of two images of each patient; those of zero-shot have similarities."""
-    seed = sorted(product(ATTRIBUTES, USAGES, MODELS)).index((dataset, usage, model))
+    n, seed = 40, sorted(product(ATTRIBUTES, USAGES, MODELS)).index((dataset, usage, model))
     rng = np.random.default_rng(seed)
     manifest = Manifest(
         pl.DataFrame(
@@ -67,9 +70,8 @@ def test_all_predictions_have_one_schema_but_for_the_attributes(folder: Path) ->
         own = ATTRIBUTES[file.parent.parent.name.partition("=")[2]]
         assert list(found.items())[: len(PREDICTIONS)] == list(PREDICTIONS.items())
         assert list(found)[len(PREDICTIONS) :] == list(own)
-    assert (
-        pl.read_parquet(folder / "usage=linear-probe" / "dataset=eyes" / "model=clip")["similarity"].null_count() == 80
-    )
+    probe = pl.read_parquet(folder / "usage=linear-probe" / "dataset=eyes" / "model=clip")
+    assert probe["similarity"].null_count() == 80
 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
