@@ -45,9 +45,9 @@ def read(path: Path, reading: Reading | None = None) -> Picture | list[Picture]:
     """The picture in a file, or the slices of its volume that are asked for.
 
     Args:
-        path: A picture (8 or 16 bits, grey, colour or palette), a DICOM file, a NIfTI volume, or a NumPy array or
-            archive. A name without a known ending is a DICOM file if its content is, and a folder is the volume
-            whose slices are the DICOM files in it.
+        path: A picture (8 or 16 bits, grey, colour or palette; turned by its EXIF orientation), a DICOM file, a NIfTI
+            volume, or a NumPy array or archive. A name without a known ending is a DICOM file if its content is, and
+            a folder is the volume whose slices are the DICOM files in it.
         reading: Which array, window and slices; all slices and the file's own window by default.
 
     Raises:
