@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fmfair.errors import FmfairError
+from fmfair.runners.images.picture import ImageError
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ class Image:
     reason: str | None = None
 
 
-# Reads a file: the slices of a volume with their numbers, or one picture with None.
+# Reads a file: the slices of a volume with their numbers, or one picture with None. Raises ImageError where it cannot.
 Read = Callable[[Path], Sequence[tuple[int | None, Any]]]
 
 
@@ -108,7 +108,7 @@ def made_ahead(items: Generator[T]) -> Generator[T]:
 def _images(row: int, path: Path, read: Read) -> list[Image]:
     try:
         return [Image(row, number, pixels) for number, pixels in read(path)]
-    except FmfairError as error:
+    except ImageError as error:  # and no other: that a package is missing, for example, is no fault of the image
         return [Image(row, None, None, str(error))]
 
 

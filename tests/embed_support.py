@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 import torch
 
-from fmfair.errors import FmfairError
 from fmfair.runners import embedding
 from fmfair.runners.embedding import How, embed
+from fmfair.runners.images.picture import ImageError
 from fmfair.runners.models.encoder import Features
 
 DIM, SHARED = 5, 3
@@ -64,7 +64,7 @@ def read(path: Path) -> list[tuple[int | None, torch.Tensor]]:
     try:
         pixels = torch.from_numpy(np.load(path))
     except ValueError as error:
-        raise FmfairError("not an array") from error
+        raise ImageError("not an array") from error
     return list(enumerate(pixels)) if pixels.ndim == 4 else [(None, pixels)]
 
 

@@ -151,6 +151,15 @@ def test_what_goes_wrong_in_a_model_is_told_in_a_line(error: Exception, told: st
     assert "\n" not in str(raised.value)
 
 
+def test_a_missing_package_stops_the_run_and_is_no_fault_of_an_image(tmp_path: Path) -> None:
+    def lacking(_: Path) -> Any:
+        raise FmfairError("this needs pydicom")
+
+    with pytest.raises(FmfairError, match=r"^this needs pydicom$"):
+        embed(pictures(tmp_path / "arrays", 4), Tiny(), tmp_path / "runs", lacking, How(progress=False))
+    assert not list((tmp_path / "runs").glob("part-*"))
+
+
 @pytest.fixture
 def _models() -> Iterator[None]:
     with tiny_models():
