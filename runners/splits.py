@@ -53,12 +53,15 @@ def split_by_patient(
     """
     _check(table, ratio, balance)
     cells = _cells(table, balance, bins or {})
-    patients, row_patients = np.unique(table["patient_id"].cast(pl.String).to_numpy(), return_inverse=True)
+    patients, row_patients = _numbered(table["patient_id"].cast(pl.String))
     wanted = [i for i, share in enumerate(ratio) if share > 0]
     if len(patients) < len(wanted):
-        raise FmfairError(f"{plural(len(patients), 'patient')} cannot be shared out over {len(wanted)} splits")
+        raise FmfairError(
+            f"{plural(len(patients), 'patient')} cannot be shared out over {len(wanted)} splits; "
+            "give those that you can do without a share of 0 in ratio="
+        )
     members = _members(row_patients, cells, len(patients), rows_count=bool(balance))
-    order = sorted(range(len(patients)), key=lambda p: _digest(seed, str(patients[p])))
+    order = sorted(range(len(patients)), key=lambda p: _digest(seed, patients[p]))
     chosen = _shared_out(order, members, [ratio[i] / sum(ratio) for i in wanted])
     names = np.array([SPLITS[wanted[i]] for i in chosen])
     return pl.Series("split", names[row_patients], dtype=pl.String)
@@ -69,7 +72,8 @@ def split_as_fairmedfm(table: pl.DataFrame, notes: Notes, *, sex: str = "sex") -
 
     Of each sex as many ids are drawn for the test as a fifth of the ids of the rarer sex, rounded down, with
     scikit-learn's `train_test_split(random_state=0)`; the rest is for training, and nothing for validation. The rule
-    draws ids of images, not patients.
+    draws ids of images, not patients. For ages, races and languages the benchmark tests on a part of these images,
+    drawn without a seed so that groups are equally large; that cannot be repeated, so all of them are the test here.
 
     Args:
         table: With the columns `sample_id`, `patient_id` and the sex.
@@ -143,8 +147,13 @@ def _cells(table: pl.DataFrame, balance: Sequence[str], bins: Mapping[str, Seque
         with problems.collecting():
             texts.append(groups_of(table[name], bins.get(name)))
     problems.raise_if_any()
-    joined = pl.DataFrame(texts).select(pl.concat_str(pl.all(), separator="\0")).to_series()
-    return np.unique(joined.to_numpy(), return_inverse=True)[1].astype(np.int64)
+    return _numbered(pl.DataFrame(texts).select(pl.concat_str(pl.all(), separator="\0")).to_series())[1]
+
+
+def _numbered(texts: pl.Series) -> tuple[list[str], NDArray[np.int64]]:
+    """The different texts in order, and the number of that of each row."""
+    different = texts.unique().sort()
+    return different.to_list(), texts.cast(pl.Enum(different)).to_physical().cast(pl.Int64).to_numpy()
 
 
 def groups_of(column: pl.Series, cuts: Sequence[float] | None = None) -> pl.Series:
@@ -154,12 +163,12 @@ def groups_of(column: pl.Series, cuts: Sequence[float] | None = None) -> pl.Seri
     if cuts is not None:
         if not cuts or not column.dtype.is_numeric():
             raise FmfairError(f"column {column.name!r} needs cut points and numbers to be cut")
-        numbers = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
+        numbers = column.cast(pl.Float64).fill_null(np.nan)
         edges = sorted(cuts)
         inner = [f"{low:g}-{high:g}" for low, high in pairwise(edges)]
         names = np.array([f"<{edges[0]:g}", *inner, f">={edges[-1]:g}"])
-        inside = names[np.searchsorted(np.asarray(edges, float), numbers, "right")]
-        return pl.Series(column.name, inside).set(column.is_null(), MISSING)
+        inside = names[np.searchsorted(np.asarray(edges, float), numbers.to_numpy(), "right")]
+        return pl.Series(column.name, inside).set(numbers.is_nan(), MISSING)
     if column.dtype.is_float() and column.n_unique() > MOST_NUMBERS:
         raise FmfairError(
             f"column {column.name!r} holds many numbers; give its cut points: bins={{{column.name!r}: [40, 60]}}"

@@ -79,6 +79,59 @@ def test_balanced_splits_share_out_every_combination(table: pl.DataFrame, seed: 
             assert abs(cell.filter(pl.col("split") == name).height - share * cell.height) <= 1 + (table.height < 12)
 
 
+@given(st.integers(1, 5), st.integers(0, 3), st.sampled_from([(), ("sex",)]), st.booleans())
+@examples(60)
+def test_few_patients_fill_every_split_or_are_refused(
+    count: int, seed: int, balance: tuple[str, ...], with_giant: bool
+) -> None:
+    """Each split gets a patient, whole, even where one has nearly all images and each group but one has one patient."""
+    images = [1000 if with_giant and n == 0 else 1 + n % 2 for n in range(count)]
+    patients = [f"p{n}" for n, many in enumerate(images) for _ in range(many)]
+    sexes = ["F" if patient == "p0" else "M" for patient in patients]
+    table = pl.DataFrame({"patient_id": patients, "sex": sexes})
+
+    if count < 3:
+        with pytest.raises(FmfairError, match="cannot be shared out over 3 splits; give those that you can do without"):
+            split_by_patient(table, seed=seed, balance=balance)
+    for ratio in [
+        (0.0, 0.0, 1.0),
+        *([(0.5, 0.0, 0.5)] if count > 1 else []),
+        *([(0.7, 0.1, 0.2)] if count > 2 else []),
+    ]:
+        split = split_by_patient(table, ratio=ratio, seed=seed, balance=balance)
+        assert set(split) == {name for name, share in zip(SPLITS, ratio, strict=True) if share}
+        assert table.with_columns(split).group_by("patient_id").agg(pl.col("split").n_unique())["split"].max() == 1
+
+
+def test_a_giant_patient_goes_where_most_images_are_wanted_and_the_others_fill_up_the_rest() -> None:
+    images = {"giant": 700, **{f"p{n}": 1 for n in range(300)}}
+    patients = [patient for patient, count in images.items() for _ in range(count)]
+    table = pl.DataFrame({"patient_id": patients, "sex": "F"})
+
+    counted = Counter(split_by_patient(table, balance=["sex"]))
+
+    assert counted == {"train": 700, "validation": 100, "test": 200}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_group_of_one_patient_is_for_training_and_leaves_the_shares_of_the_others_as_they_are(seed: int) -> None:
+    table = pl.DataFrame({"patient_id": [str(n) for n in range(61)], "race": ["rare"] + ["common"] * 60})
+
+    split = split_by_patient(table, seed=seed, balance=["race"])
+
+    assert split[0] == "train"
+    assert Counter(split[1:]) == {"train": 42, "validation": 6, "test": 12}
+
+
+def test_no_rows_are_refused_and_numbers_that_are_none_are_a_missing_group() -> None:
+    with pytest.raises(FmfairError, match="0 patients cannot be shared out"):
+        split_by_patient(pl.DataFrame({"patient_id": []}, schema={"patient_id": pl.String}))
+    assert groups_of(pl.Series("age", [math.nan, None, 60.0, math.inf])).to_list() == [
+        *("missing", "missing"),
+        *("60-80", ">=80"),
+    ]
+
+
 def test_another_seed_gives_other_splits() -> None:
     table = pl.DataFrame({"patient_id": [str(n) for n in range(200)]})
 
@@ -157,6 +210,20 @@ def published(ids: pl.Series, sex: pl.Series) -> dict[str, str]:
         train, test = train_test_split(group, test_size=size, random_state=0)
         found |= dict.fromkeys(train.tolist(), "train") | dict.fromkeys(test.tolist(), "test")
     return found
+
+
+def test_the_published_rule_by_hand() -> None:
+    """Ten men and five women: one of each, as a fifth of five, and each time the third of the sorted ids."""
+    women = [(f"w{n}", f"w{n}", "F") for n in (4, 0, 3, 2, 1)]
+    men = [(f"m{n}", f"m{n // 5}", "M") for n in (9, 8, 7, 6, 5, 0, 1, 2, 3, 4)]
+    table = pl.DataFrame([*men, *women], schema=["sample_id", "patient_id", "sex"], orient="row")
+    notes = Notes()
+
+    split = by_sample(table, split_as_fairmedfm(table, notes))
+
+    assert [sample for sample, name in split.items() if name == "test"] == ["m2", "w2"]
+    assert Counter(split.values()) == {"train": 13, "test": 2}
+    assert "1 of 7 patients here are in both" in notes.warnings[0]  # m0, whose images are m0 to m4
 
 
 @given(data_sets().filter(lambda t: min(t["sex"].value_counts()["count"]) >= 5 and t["sex"].n_unique() == 2))
