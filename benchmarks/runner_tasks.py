@@ -42,23 +42,29 @@ def bare_model(_: Path, *, warm: bool, images: int = 256) -> Callable[[], object
     return run
 
 
-def embedding(_: Path, *, warm: bool, images: int = 256) -> Callable[[], object]:
-    """`fmfair.runners.embedding.embed` of the same images, written to Parquet."""
+def embedded(model: Any, pixels: Any, count: int, batch: int) -> pl.DataFrame:
+    """What `fmfair.runners.embedding.embed` writes of so many images that are decoded already, the same in turn."""
     from fmfair.runners.embedding import How, embed
-
-    count = WARM_UP if warm else images
-    model, pixels = _model(), _pixels(count)
-    table = pl.DataFrame({"sample_id": [str(i) for i in range(count)], "path": [str(i) for i in range(count)]})
-    manifest: Any = SimpleNamespace(table=table, root=Path(), about=SimpleNamespace(dataset="random"))
+    from fmfair.runners.parts import read_parts
 
     def read(path: Path) -> Sequence[tuple[int | None, Any]]:
-        return [(None, pixels[int(path.name)])]
+        return [(None, pixels[int(path.name) % len(pixels)])]
 
-    def run() -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            embed(manifest, model, folder, read, How(BATCH, progress=False))
+    names = [str(i) for i in range(count)]
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, names[0]).touch()  # a root without any of the images is refused
+        table = pl.DataFrame({"sample_id": names, "path": names})
+        manifest: Any = SimpleNamespace(table=table, root=Path(folder), about=SimpleNamespace(dataset="random"))
+        run = Path(folder, "run")
+        embed(manifest, model, run, read, How(batch, progress=False))
+        return read_parts(run)[0].collect()
 
-    return run
+
+def embedding(_: Path, *, warm: bool, images: int = 256) -> Callable[[], object]:
+    """`fmfair.runners.embedding.embed` of the same images, written to Parquet."""
+    count = WARM_UP if warm else images
+    model, pixels = _model(), _pixels(count)
+    return lambda: embedded(model, pixels, count, BATCH)
 
 
 def _labels(count: int) -> Any:
@@ -68,14 +74,14 @@ def _labels(count: int) -> Any:
 
 
 def probe(_: Path, *, warm: bool) -> Callable[[], object]:
-    """50 epochs of the published schedule on features that are there."""
+    """50 epochs of the published schedule on features that are there, in batches that suit the encoder."""
     import torch
 
     from fmfair.runners.sgd import Schedule, train
 
     count = WARM_UP if warm else IMAGES
     features = torch.randn(count, DIM, generator=torch.Generator().manual_seed(0))
-    schedule = Schedule(epochs=1 if warm else EPOCHS, batch_size=128, warmup=0)
+    schedule = Schedule(epochs=1 if warm else EPOCHS, batch_size=BATCH, warmup=0)
     y, slices = _labels(count)
     return lambda: train(lambda at: features[at], y, slices, DIM, schedule)
 
