@@ -13,9 +13,10 @@ from fmfair.atomic import whole_file
 from fmfair.errors import FmfairError, listing
 from fmfair.runners.description import Prompts
 from fmfair.runners.parts import METADATA, SCHEMA_VERSION, changes
+from fmfair.runners.similarity import Similarity
 
 if TYPE_CHECKING:
-    from fmfair.runners.models.encoder import Encoder
+    from fmfair.runners.models.encoder import Encoder, LoadedModel
     from fmfair.runners.models.entry import Entry
 
 
@@ -89,6 +90,34 @@ def read_texts(
     if changed:
         raise FmfairError(f"{place} holds texts of another model than the images': {'; '.join(changed)}; {again}")
     return (table, published) if told == _rows(prompts) else None
+
+
+def published_convention(encoder: LoadedModel) -> dict[str, Any]:
+    """How the model was published to compare images with texts, as it is kept beside the vectors of texts."""
+    scale, learned = encoder.scale, encoder.tower.learned
+    return {
+        "scale": scale.factor,
+        "bias": scale.bias or 0.0,
+        "learned_scale": None if learned is None else learned.factor,
+        "link": encoder.entry.score.link,
+        "ensemble": encoder.entry.prompts.ensemble,
+        "vectors": encoder.entry.feature.vectors,
+    }
+
+
+def published_similarity(published: Mapping[str, Any], *, learned: bool = False) -> Similarity:
+    """The convention that a model was published with, or that with the scale that its checkpoint has learned.
+
+    Where none is kept beside the published scale, that one is the learned one.
+    """
+    scale = published["learned_scale"] if learned else None
+    return Similarity(
+        scale=published["scale"] if scale is None else scale,
+        bias=published["bias"],
+        ensemble=published["ensemble"],
+        link=published["link"],
+        vectors=published["vectors"],
+    )
 
 
 def _rows(prompts: Mapping[str, Prompts]) -> list[tuple[str, bool, str]]:

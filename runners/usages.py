@@ -20,6 +20,7 @@ import polars as pl
 
 from fmfair.errors import FmfairError, Problems, check_choice, plural
 from fmfair.notes import Notes
+from fmfair.runners.arguments import check_folder, check_type
 from fmfair.runners.embedding import How, Tally, embed, images_hash
 from fmfair.runners.faults import Faults
 from fmfair.runners.manifest import Manifest
@@ -28,16 +29,20 @@ from fmfair.runners.predictions import POOLS, as_folder, to_predict, write_predi
 from fmfair.runners.probe import Fitted, Probe, linear_probe, needed_splits
 from fmfair.runners.provenance import table_hash, versions
 from fmfair.runners.similarity import Similarity
-from fmfair.runners.texts import check_prompts, check_reads_text, embed_texts, read_texts, write_texts
+from fmfair.runners.texts import (
+    check_prompts,
+    check_reads_text,
+    embed_texts,
+    published_convention,
+    published_similarity,
+    read_texts,
+    write_texts,
+)
 from fmfair.runners.zero_shot import AMONG, zero_shot
 
 if TYPE_CHECKING:
     from fmfair.runners.batches import Read
     from fmfair.runners.models.encoder import LoadedModel
-
-# What most systems take as the name of a folder, with percent signs in place of what is no plain letter; and what of a
-# longer one is told.
-LONGEST, SHOWN = 255, 40
 
 
 @dataclass(frozen=True)
@@ -66,14 +71,14 @@ class Study:
         problems = Problems()
         for name, kind in (("manifest", Manifest), ("model", str), ("output", (str, Path))):
             with problems.collecting():
-                _check_type(name, getattr(self, name), kind)
+                check_type(name, getattr(self, name), kind)
         load: object = self.load
         if not callable(load):
             problems.add("load= must be a function that loads the model, such as lambda: load_model('rad_dino')")
         problems.raise_if_any()
         for what, name in (("model", self.model), ("data set", self.manifest.about.dataset)):
             with problems.collecting():
-                _check_folder(what, name)
+                check_folder(what, name)
         if any("\ud800" <= letter <= "\udfff" for letter in str(self.output)):  # as Python shows what is no UTF-8
             problems.add(f"the output folder {str(self.output)!r} is no text, which Parquet files need; name another")
         problems.raise_if_any()
@@ -111,7 +116,7 @@ class Study:
         Raises:
             FmfairError: The folder holds embeddings of something else.
         """
-        _check_type("how", how, (How, type(None)))
+        check_type("how", how, (How, type(None)))
         encoder, prompts = self.loaded, self.manifest.about.prompts
         told = bool(prompts) and encoder.entry.reads_text
         if told:
@@ -165,7 +170,7 @@ class Study:
         self, probe: Probe | None = None, how: How | None = None, splits: Sequence[str] = ("test",)
     ) -> tuple[Path, list[Fitted]]:
         """Fits and writes the predictions of a linear probe, and returns their file and the heads."""
-        _check_type("probe", probe, (Probe, type(None)))
+        check_type("probe", probe, (Probe, type(None)))
         probe = probe or Probe()
         problems = Problems()  # told before anything is encoded
         with problems.collecting():
@@ -300,48 +305,3 @@ def reader(encoder: LoadedModel, manifest: Manifest) -> Read:
         return [(picture.slice, transform(picture)) for picture in found]
 
     return prepared
-
-
-def published_convention(encoder: LoadedModel) -> dict[str, Any]:
-    """How the model was published to compare images with texts, as it is kept beside the vectors of texts."""
-    scale, learned = encoder.scale, encoder.tower.learned
-    return {
-        "scale": scale.factor,
-        "bias": scale.bias or 0.0,
-        "learned_scale": None if learned is None else learned.factor,
-        "link": encoder.entry.score.link,
-        "ensemble": encoder.entry.prompts.ensemble,
-        "vectors": encoder.entry.feature.vectors,
-    }
-
-
-def published_similarity(published: Mapping[str, Any], *, learned: bool = False) -> Similarity:
-    """The convention that a model was published with, or that with the scale that its checkpoint has learned.
-
-    Where none is kept beside the published scale, that one is the learned one.
-    """
-    scale = published["learned_scale"] if learned else None
-    return Similarity(
-        scale=published["scale"] if scale is None else scale,
-        bias=published["bias"],
-        ensemble=published["ensemble"],
-        link=published["link"],
-        vectors=published["vectors"],
-    )
-
-
-def _check_type(name: str, value: object, kind: type | tuple[type, ...]) -> None:
-    if not isinstance(value, kind):
-        kinds = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)) if k is not type(None))
-        raise FmfairError(f"{name}= is of the type {type(value).__name__}; expected {kinds}")
-
-
-def _check_folder(what: str, name: str) -> None:
-    """Refuses a name that no folder can have."""
-    try:
-        usable = len(str(as_folder({what: name}))) <= LONGEST
-    except UnicodeEncodeError:
-        usable = False
-    if not usable:
-        shown = repr(name if len(name) <= SHOWN else f"{name[:SHOWN]}...")
-        raise FmfairError(f"the {what} is called {shown}, which no folder can be called; give it a shorter, plain name")

@@ -23,7 +23,7 @@ from fmfair.runners.models.encoder import Scale, scales
 from fmfair.runners.models.registry import find
 from fmfair.runners.prompts import read_prompts
 from fmfair.runners.similarity import ENSEMBLES, LINKS, Similarity, probabilities
-from fmfair.runners.usages import published_convention, published_similarity
+from fmfair.runners.texts import published_convention, published_similarity
 from fmfair.runners.zero_shot import zero_shot
 
 Vector = list[float]
