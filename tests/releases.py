@@ -5,9 +5,14 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import pytest
 import xlsxwriter  # type: ignore[import-untyped]  # it ships no types
 from dicom_files import write_slice
+
+from fmfair.errors import FmfairError
+from fmfair.runners.datasets import make_manifest
 
 Rows = Sequence[Sequence[object]]
 
@@ -271,3 +276,25 @@ RELEASES: Mapping[str, Callable[[Path], None]] = {
     "nih_cxr14": nih_cxr14,
     "papila": papila,
 }
+
+
+def release(folder: Path, name: str) -> Path:
+    """The imitation of a release, in a folder of its own."""
+    root = folder / name
+    root.mkdir(exist_ok=True)
+    RELEASES[name](root)
+    return root
+
+
+def edited(path: Path, old: str, new: str) -> None:
+    """Replaces the first such text of a file."""
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+def problems(name: str, root: Path, **choices: Any) -> list[str]:
+    """Why no manifest is made of a release."""
+    with pytest.raises(FmfairError) as error:
+        make_manifest(name, root, **choices)
+    return error.value.problems

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,9 @@ import polars as pl
 import pytest
 from releases import RELEASES
 
+from fmfair.errors import FmfairError
 from fmfair.notes import Notes
 from fmfair.runners.datasets import make_manifest, recipe, recipes
-from fmfair.runners.datasets.recipe import Recipe
 from fmfair.runners.datasets.rules import RULES
 from fmfair.runners.manifest import Manifest, read_manifest
 
@@ -163,6 +162,48 @@ def test_images_are_found_wherever_a_release_may_have_them(releases: Path, tmp_p
     assert column(moved, "path")["00000007_000.png"] == "images/00000007_000.png"
 
 
+def test_chexpert_is_read_from_the_folders_of_its_batches_too(releases: Path, tmp_path: Path) -> None:
+    RELEASES["chexpert"](tmp_path)
+    first = tmp_path / "CheXpert-v1.0 batch 1 (validate & csv)"
+    first.mkdir()
+    (tmp_path / "train.csv").rename(first / "train.csv")
+    for n, patient in enumerate(sorted((tmp_path / "train").iterdir())):
+        batch = tmp_path / f"CheXpert-v1.0 batch {2 + n % 3} (train {1 + n % 3})"
+        batch.mkdir(exist_ok=True)
+        patient.rename(batch / patient.name)
+
+    manifest = make_manifest("chexpert", tmp_path)
+
+    paths = column(manifest, "path")
+    assert paths["train/patient00003/study4/view1_frontal.jpg"] == (
+        "CheXpert-v1.0 batch 4 (train 3)/patient00003/study4/view1_frontal.jpg"
+    )
+    assert list(paths) == list(column(made(releases, "chexpert"), "path"))
+    manifest.check_files()
+
+
+def test_scans_of_adni_may_be_files_or_folders_of_slices(releases: Path, tmp_path: Path) -> None:
+    RELEASES["adni"](tmp_path)
+    scans = sorted(tmp_path.glob("ADNI/*/*/*/*/*.nii"))
+    for scan in scans[:-1]:
+        for number in range(3):
+            (scan.parent / f"ADNI_MR_br_raw_{number}_{scan.parent.name}.dcm").touch()
+        scan.unlink()
+
+    manifest = make_manifest("adni", tmp_path)
+
+    before, after = column(made(releases, "adni"), "path"), column(manifest, "path")
+    assert {name: Path(str(path)).parent.as_posix() for name, path in before.items()} == {
+        name: str(path).removesuffix(f"/{scans[-1].name}") for name, path in after.items()
+    }
+    assert after[scans[-1].parent.name] == scans[-1].relative_to(tmp_path).as_posix()
+    manifest.check_files()
+    for path in scans[0].parent.iterdir():
+        path.unlink()
+    with pytest.raises(FmfairError, match="1 of 30 images not found"):
+        make_manifest("adni", tmp_path)
+
+
 def test_a_root_with_marks_of_patterns_in_its_name_is_a_folder_like_others(tmp_path: Path) -> None:
     root = tmp_path / "data [v1]*"
     root.mkdir()
@@ -227,11 +268,10 @@ def test_counts_that_differ_from_the_published_ones_are_noted(releases: Path) ->
 
 
 def test_recipes_say_only_what_is_known_of_them() -> None:
-    declared = {f.name for f in fields(Recipe)}
     for name in recipes():
         how = recipe(name)
         assert {a.rule for a in how.attributes.values()} <= set(RULES)
         assert all(group.why for group in how.labels)
         assert set(how.published.require) <= set(how.attributes)
         assert len(set(how.label_names())) == len(how.label_names())
-    assert {"licence", "access", "layout"} <= declared
+        assert all((how.title, how.modality, how.licence, how.access, how.layout, how.counts.images))

@@ -7,17 +7,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 from command_line import run
-from releases import RELEASES
+from releases import release
 
 from fmfair.runners.datasets import make_manifest, recipe, recipes
 from fmfair.runners.manifest import read_manifest
-
-
-def release(folder: Path, name: str) -> Path:
-    root = folder / name
-    root.mkdir(exist_ok=True)
-    RELEASES[name](root)
-    return root
 
 
 def test_the_command_line_makes_a_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

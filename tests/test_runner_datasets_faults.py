@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
-from releases import RELEASES, csv, sheet
+from releases import csv, edited, problems, release, sheet
 
 from fmfair.errors import FmfairError, Problems
 from fmfair.notes import Notes
@@ -16,25 +15,6 @@ from fmfair.runners.datasets.recipe import Attribute, Labels
 from fmfair.runners.datasets.rules import read_attribute, read_labels
 from fmfair.runners.datasets.sources import read_table
 from fmfair.runners.datasets.templates import filled
-
-
-def release(folder: Path, name: str) -> Path:
-    root = folder / name
-    root.mkdir(exist_ok=True)
-    RELEASES[name](root)
-    return root
-
-
-def edited(path: Path, old: str, new: str) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
-
-
-def problems(name: str, root: Path, **choices: Any) -> list[str]:
-    with pytest.raises(FmfairError) as error:
-        make_manifest(name, root, **choices)
-    return error.value.problems
 
 
 def test_missing_images_unknown_values_and_differing_counts_are_told_together(tmp_path: Path) -> None:
@@ -218,6 +198,23 @@ def test_choices_that_are_none_are_told_together(tmp_path: Path) -> None:
 def test_no_such_folder_and_no_such_data_set(tmp_path: Path) -> None:
     assert "name the one that holds the folders ClinicalData and FundusImages" in problems("papila", tmp_path / "no")[0]
     assert "no data set 'papilla'; did you mean 'papila'?" in problems("papilla", tmp_path)[0]
+
+
+def test_several_faults_of_rows_are_told_with_those_of_values_and_images(tmp_path: Path) -> None:
+    root = release(tmp_path, "brset")
+    edited(root / "labels.csv", "img00002,1,", "img00001,,")
+    edited(root / "labels.csv", "img00003,2,Canon CR,28.0,", "img00003,2,Canon CR,old,")
+    (root / "fundus_photos" / "img00004.jpg").unlink()
+
+    found = problems("brset", root)
+
+    assert [text.split(":")[0].split(",")[0] for text in found] == [
+        "attribute 'age'",
+        f"1 of 24 images not found below {root}",
+        "1 row without a patient_id",
+        "2 rows of only 1 image",
+        "the release differs from what was published of it",
+    ]
 
 
 def test_a_damaged_table_is_told(tmp_path: Path) -> None:
