@@ -220,8 +220,8 @@ def _logistic(label: str, rows: _Rows, value: Value | None) -> Fitted:
         fit, converged = _converged(scaled, y, weight, strength)
         coef = fit.coef_[0] / scaler.scale_
         head = Head(coef, float(fit.intercept_[0] - scaler.mean_ @ coef))
-        found = {} if value is None else value(head)
-        note = "" if converged else f"scikit-learn's solver stopped after {fit.n_iter_[0]:,} steps, not yet converged"
+        found, steps = {} if value is None else value(head), plural(int(fit.n_iter_[0]), "step")
+        note = "" if converged else f"scikit-learn's solver stopped after {steps}, not yet converged"
         if best is None or better(found, best[0]):
             best = (found, Fitted(label, head, {"strength": strength, **found}, note))
     assert best is not None

@@ -14,11 +14,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import fmfair
+from fmfair.runners import probe as probe_module
 from fmfair.runners.description import About
 from fmfair.runners.manifest import Manifest
 from fmfair.runners.predictions import Embedded
 from fmfair.runners.probe import Probe, linear_probe
-from fmfair.runners.selection import Judge, better
 from fmfair.runners.sgd import Head, Schedule, train
 
 N, DIM = 240, 6
@@ -179,6 +179,55 @@ def test_the_slice_with_the_highest_score_trains_and_speaks() -> None:
     assert sorted(seen) == [0, 1, 2, 3]
 
 
+def test_a_volume_counts_once_however_often_its_slices_are_repeated(manifest: Manifest) -> None:
+    once = embeddings().collect().with_columns(slice=pl.lit(0, pl.Int32))
+    again = once.filter(pl.int_range(N) % 5 == 0).with_columns(slice=pl.lit(1, pl.Int32))
+    often = pl.concat([once, again, again.with_columns(slice=pl.lit(2, pl.Int32))]).lazy()
+
+    for probe in (Probe(slices="max"), Probe(slices="mean")):
+        one, other = (linear_probe(manifest, e, model="m", probe=probe)[0] for e in (once.lazy(), often))
+        assert other["y_logit"].to_numpy() == pytest.approx(one["y_logit"].to_numpy(), abs=1e-5)
+
+
+@pytest.mark.parametrize("odd", ["constant", "copies", "huge", "far", "tiny"])
+def test_features_of_any_scale_give_what_usual_ones_give(odd: str, manifest: Manifest) -> None:
+    usual, there = X.copy(), X.astype(np.float64)
+    if odd == "constant":
+        usual[:, 1] = 0
+        there[:, 1] = 0.1
+    elif odd == "copies":  # at another scale and place, after standardising the same
+        usual[:, 1] = usual[:, 0]
+        there[:, 1] = 3 * there[:, 0] - 7
+    else:
+        there *= {"huge": 2.0**20, "far": 1.0, "tiny": 2.0**-90}[odd]
+        there += 4096 if odd == "far" else 0
+
+    found, expected = (linear_probe(manifest, embeddings(x), model="m")[0]["y_logit"] for x in (there, usual))
+
+    assert found.to_numpy() == pytest.approx(expected.to_numpy(), abs=2e-3 if odd == "far" else 1e-5)
+
+
+def test_two_images_are_enough_to_fit(manifest: Manifest) -> None:
+    known = pl.when(pl.int_range(N).is_in([0, int(np.flatnonzero((Y[0] != Y) & (SPLIT == "train"))[0])])).then(
+        "finding"
+    )
+
+    found, (one,) = linear_probe(changed(manifest, finding=known), embeddings(), model="m", probe=Probe(select="last"))
+
+    assert found["y_score"].is_between(0, 1).all()
+    assert one.chosen == {"strength": 1.0}
+
+
+def test_a_solver_that_stops_early_is_told_of(manifest: Manifest, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [one.note for one in linear_probe(manifest, embeddings(), model="m")[1]] == [""]
+    monkeypatch.setattr(probe_module, "MOST_STEPS", 1)
+
+    _, (one,) = linear_probe(manifest, embeddings(), model="m", probe=Probe(select="last"))
+
+    assert one.note == "scikit-learn's solver stopped after 1 step, not yet converged"
+    assert one.told == {"strength": 1.0, "note": one.note}
+
+
 def test_images_without_a_label_or_embedding_are_left_out_of_the_fit(manifest: Manifest) -> None:
     unknown = manifest.table.with_columns(finding=pl.when(pl.int_range(pl.len()) < 8).then("finding"))
     some = Manifest(unknown, ("finding",), ("sex",), manifest.root, manifest.about)
@@ -234,38 +283,6 @@ def test_a_validation_split_of_one_class_can_decide_by_the_loss(manifest: Manife
         linear_probe(ill, embeddings(), model="m", probe=by_group)
 
 
-def test_a_judge_looks_at_groups_with_both_classes() -> None:
-    nan = float("nan")
-    table = pl.DataFrame(
-        {
-            "sex": ["F", "F", "M", "M", None, None],
-            "code": [1.0, 1.0, 2.0, 2.0, nan, nan],
-            "site": ["a", "a", "b", "b", "b", "c"],
-        }
-    )
-    y = np.array([0, 1, 1, 1, 0, 1])
-
-    for attributes in (["sex"], ["code"], ["sex", "code"]):
-        judge = Judge.of("finding", table, y, "worst_auc", attributes)
-        assert judge.worst_auc(np.array([0.0, 1.0, 0.0, 0.0, 9.0, 0.0])) == 1.0
-        assert judge.worst_auc(np.array([1.0, 0.0, 0.0, 0.0, 0.0, 9.0])) == 0.0
-    judge = Judge.of("finding", table, y, "worst_auc", ["sex", "site"])
-    assert judge.worst_auc(np.array([0.0, 1.0, 2.0, 3.0, 2.0, 0.0])) == 0.75
-    with pytest.raises(fmfair.FmfairError, match="no group of 'sex' has both classes"):
-        Judge.of("finding", table, np.ones(6, int), "worst_auc", ["sex"])
-
-
-def test_too_many_groups_are_a_measurement_and_missing_values_are_none() -> None:
-    codes = [float(k) for k in range(20)] + [None, float("nan")]
-    y = np.arange(44) % 2
-
-    table = pl.DataFrame({"code": sorted(codes * 2, key=str)}, strict=False)
-
-    assert Judge.of("finding", table, y, "worst_auc", ["code"]).worst_auc(y.astype(float)) == 1.0
-    with pytest.raises(fmfair.FmfairError, match="'code' has more than 20 values"):
-        Judge.of("finding", table.with_columns(code=pl.int_range(44)), y, "worst_auc", ["code"])
-
-
 def test_of_equal_worst_groups_the_lower_loss_decides(manifest: Manifest) -> None:
     apart = X + 50 * Y[:, None].astype(np.float32)
     by_group, by_loss = Probe(select="worst_auc", groups=("sex",)), Probe()
@@ -273,7 +290,6 @@ def test_of_equal_worst_groups_the_lower_loss_decides(manifest: Manifest) -> Non
     (one,), (other,) = (linear_probe(manifest, embeddings(apart), model="m", probe=p)[1] for p in (by_group, by_loss))
 
     assert one.chosen == {"strength": 100.0, "worst_auc": 1.0, "loss": other.chosen["loss"]}
-    assert not better({"loss": 0.5}, {"loss": 0.5})
 
 
 def test_the_head_is_linear() -> None:
