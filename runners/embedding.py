@@ -125,7 +125,7 @@ def embed(
     images = manifest.table.select(IMAGES)
     every = [images.slice(start, PART) for start in range(0, max(images.height, 1), PART)]
     recorded = {"versions": versions(), "device": str(encoder.device)}
-    parts = Parts(Path(folder), len(every), _identity(images, encoder), recorded)
+    parts = Parts(Path(folder), len(every), _identity(manifest, encoder), recorded)
     if retry or parts.missing():
         _check_some_are_there(manifest)
     parts.begin()
@@ -173,9 +173,15 @@ def _check_some_are_there(manifest: Manifest) -> None:
         )
 
 
-def _identity(images: pl.DataFrame, encoder: ImageEncoder) -> dict[str, Any]:
+def _identity(manifest: Manifest, encoder: ImageEncoder) -> dict[str, Any]:
     """What embeddings depend on; labels, groups and where the images lie are not among it."""
-    return {"kind": "embeddings", "images": table_hash(images), "rows_per_part": PART, "model": encoder.identity}
+    return {
+        "kind": "embeddings",
+        "images": images_hash(manifest),
+        "reading": manifest.about.reading,
+        "rows_per_part": PART,
+        "model": encoder.identity,
+    }
 
 
 def images_hash(manifest: Manifest) -> str:

@@ -13,6 +13,7 @@ from fmfair.atomic import PathLike, whole_file
 from fmfair.errors import FmfairError, Problems, listing, plural, rows_at
 from fmfair.notes import Notes
 from fmfair.runners.description import About, Prompts
+from fmfair.runners.images.reading import Reading
 from fmfair.runners.presence import missing_files
 from fmfair.runners.roles import Found, Roles, check_flat, chosen, in_roles
 from fmfair.runners.tables import MANIFEST, PREDICTIONS, SPLITS, col
@@ -98,6 +99,7 @@ def read_manifest(
     root: PathLike | None = None,
     roles: Roles | None = None,
     prompts: Prompts | dict[str, Prompts] | None = None,
+    reading: str | None = None,
     check_files: bool = False,
     notes: Notes | None = None,
 ) -> Manifest:
@@ -109,6 +111,9 @@ def read_manifest(
         roles: The columns of a table of your own; what is left out is found by its usual name. Of a manifest that
             fmfair wrote the labels and attributes that are wanted; what is left out is as it says.
         prompts: The texts of the labels for zero-shot classification, in place of those of the manifest.
+        reading: How the files are read, in place of what the manifest says, as `images.reading.Reading.of` takes it:
+            `key=rnflt` names the array of archives, `window=-1250:250` the values shown as black and white, and
+            `every=4`, `count=20`, `axis=2` the slices of volumes.
         check_files: Whether to look for every image.
         notes: Takes what was found or assumed.
 
@@ -132,6 +137,8 @@ def read_manifest(
         except (KeyError, TypeError, AttributeError, OSError, pl.exceptions.PolarsError) as error:
             raise FmfairError(f"cannot read the manifest {path}: {error}") from error
     about = _prompted(about, prompts, found)
+    if reading is not None:
+        about = replace(about, reading=str(Reading.of(reading)))
     manifest = Manifest(found.table, found.labels, found.attributes, base, about)
     if check_files:
         manifest.check_files()

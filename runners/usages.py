@@ -144,13 +144,14 @@ class Study:
             raise FmfairError(
                 f"{self.embeddings} holds embeddings of other images than the manifest's; name another output folder"
             )
-        self._check_model(run["identity"]["model"])
+        self._check_same(run["identity"])
         return rows, run["identity"]
 
-    def _check_model(self, found: Mapping[str, Any]) -> None:
-        """Refuses embeddings of another model, feature, preprocessing or number type than asked for."""
+    def _check_same(self, found: Mapping[str, Any]) -> None:
+        """Refuses embeddings of files read otherwise, or of another model, feature or preprocessing than asked for."""
         asked = dict(self.loaded.identity if self.named_weights else self.asked)
-        changed = list(changes({key: found.get(key) for key in asked}, asked))
+        begun = {"reading": found.get("reading"), **{key: found["model"].get(key) for key in asked}}
+        changed = list(changes(begun, {"reading": self.manifest.about.reading, **asked}))
         if changed:
             raise FmfairError(
                 f"{self.embeddings} holds embeddings of something else: {'; '.join(changed)}. Name another output "

@@ -15,6 +15,7 @@ import polars as pl
 import torch
 
 from fmfair.runners import embedding
+from fmfair.runners.description import About
 from fmfair.runners.embedding import How, embed
 from fmfair.runners.images.picture import ImageError
 from fmfair.runners.models.encoder import Features
@@ -71,7 +72,7 @@ def read(path: Path) -> list[tuple[int | None, torch.Tensor]]:
 def pictures_of(folder: Path, count: int) -> Any:
     """The manifest of pictures that are there."""
     table = pl.DataFrame({"sample_id": [f"s{i}" for i in range(count)], "path": [f"{i}.npy" for i in range(count)]})
-    return SimpleNamespace(table=table, root=folder, about=SimpleNamespace(dataset="arrays"))
+    return SimpleNamespace(table=table, root=folder, about=About(dataset="arrays"))
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import embed_support
@@ -20,6 +21,7 @@ from polars.testing import assert_frame_equal
 
 import fmfair
 from fmfair.runners import embedding
+from fmfair.runners.description import About
 from fmfair.runners.embedding import How, embed
 from fmfair.runners.parts import read_parts
 
@@ -146,6 +148,9 @@ def test_another_model_or_other_images_are_refused(manifest: Any, tmp_path: Path
 
     with pytest.raises(fmfair.FmfairError, match=r"model\.seed was 0 and is 1"):
         embed(manifest, Tiny(seed=1), tmp_path, read, QUIET)
+    otherwise = SimpleNamespace(**{**vars(manifest), "about": About("arrays", reading="window=0:100")})
+    with pytest.raises(fmfair.FmfairError, match='reading was "" and is "window=0:100"'):
+        embed(otherwise, Tiny(), tmp_path, read, QUIET)
     fewer = embed_support.pictures_of(manifest.root, COUNT - 1)
     with pytest.raises(fmfair.FmfairError, match="images was"):
         embed(fewer, Tiny(), tmp_path, read, QUIET)

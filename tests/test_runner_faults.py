@@ -45,6 +45,8 @@ def table(tmp_path: Path) -> pl.DataFrame:
         (("--feature", "cls"), 'feature was "pooler" and is "cls"'),
         (("--preprocess", "fairmedfm"), "takes images of 8 pixels only"),
         (("--checkpoint", "/nowhere/else"), "no checkpoint at /nowhere/else"),
+        (("--reading", "window=0:100"), 'reading was "" and is "window=0:100"'),
+        (("--reading", "windw=0:100"), "'windw=0:100' is not known"),
     ],
 )
 def test_embeddings_of_something_else_are_not_taken_for_what_is_asked(

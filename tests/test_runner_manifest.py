@@ -54,6 +54,15 @@ def user_table(folder: Path, text: str, name: str = "mine.csv") -> Path:
     return path
 
 
+def test_files_can_be_read_otherwise_than_the_manifest_says(tmp_path: Path) -> None:
+    manifest().write(tmp_path / "eyes.parquet")
+
+    found = read_manifest(tmp_path / "eyes.parquet", reading="every=2   window=0:9")
+    assert found.about == replace(ABOUT, reading="window=0:9 every=2")
+    with pytest.raises(FmfairError, match="'wndow=0:9' is not known"):
+        read_manifest(tmp_path / "eyes.parquet", reading="wndow=0:9")
+
+
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     made = manifest(root=tmp_path / "images")
     made.write(tmp_path / "deep" / "eyes.parquet")
@@ -272,7 +281,7 @@ def test_the_command_line_splits_names_as_fmfair_score_does(tmp_path: Path, suff
     path = tmp_path / f"m.{suffix}"
     made.write(path) if suffix == "parquet" else table.write_csv(path)
 
-    given = {"manifest": str(path), "labels": ["amd,glaucoma"], "root": None, "quiet": True}
+    given = {"manifest": str(path), "labels": ["amd,glaucoma"], "root": None, "reading": None, "quiet": True}
     read = _manifest({**given, "attributes": ["sex, as told,age"]}, {})
 
     assert (read.labels, read.attributes) == (("amd", "glaucoma"), ("sex, as told", "age"))

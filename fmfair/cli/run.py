@@ -134,6 +134,7 @@ def _manifest(given: Given, flags: Mapping[str, str]) -> Manifest:
         root=given["root"],
         roles=Roles(labels=labels, attributes=attributes),
         prompts=None if prompts is None else read_prompts(prompts),
+        reading=given["reading"],
         notes=notes,
     )
     for note in [] if given["quiet"] else notes:

@@ -18,6 +18,8 @@ _DATA = (
     Option("root", "--root", "DIR", "The folder that image paths start from; default that of the manifest"),
     Option("labels", "--labels", "COL...", "Labels: of your own table, or some of the manifest's", "texts"),
     Option("attributes", "--sensitive", "COL...", "Attributes: of your own table, or some of the manifest's", "texts"),
+    Option("reading", "--reading", "TEXT",
+           "How files are read: 'key=ARRAY window=LOW:HIGH every=N count=N axis=N'; default as the manifest says"),
     Option("splits", "--splits", "NAME...", "Which images are predicted; default test", "texts"),
 )
 _MODEL = (
