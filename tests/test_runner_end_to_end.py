@@ -160,6 +160,17 @@ def minilm() -> Path:
     return Path(found.origin).parent / "model"
 
 
+def probabilities_of_digits(tower: Tower, manifest: Manifest) -> Any:
+    """The softmax of 20 times the cosines, from the files and the texts by the modules alone."""
+    assert tower.tokenizer is not None
+    files = [np.array(Image.open(manifest.root / path)) for path in manifest.table["path"]]
+    said = tower.tokenizer([f"a photo of the digit {name}" for name in NAMES])
+    unit = torch.nn.functional.normalize
+    with torch.no_grad():
+        images = unit(tower.module.image(torch.from_numpy(np.stack(files)).flatten(1) / 255))
+        return torch.softmax(20 * images @ unit(tower.module.of_texts(said.ids, said.mask)).T, dim=1).numpy()
+
+
 def test_zero_shot_of_digits_is_right_in_97_of_100(digits: Any, minilm: Path, tmp_path: Path) -> None:
     manifest, pixels, y = digits
     entry = {
@@ -176,8 +187,10 @@ def test_zero_shot_of_digits_is_right_in_97_of_100(digits: Any, minilm: Path, tm
         unregister("digit_towers")
 
     found = pl.read_parquet(file, hive_partitioning=False)
-    best = found.filter(pl.col("y_score") == pl.col("y_score").max().over("sample_id"))
-    assert best.filter(pl.col("y_true") == 1).height > 0.95 * best.height
-    assert found["y_score"].sum() == pytest.approx(manifest.table.height)
+    by_hand = probabilities_of_digits(study.loaded.tower, manifest)
+    scores = np.column_stack([found.filter(pl.col("label") == name)["y_score"] for name in NAMES])
+    assert scores == pytest.approx(by_hand, abs=1e-5)
+    truth = manifest.table.select(NAMES).to_numpy().argmax(axis=1)
+    assert (scores.argmax(axis=1) == truth).mean() >= 0.97  # 0.987 by this seed, 0.975 to 0.982 by five others
     report = fmfair.evaluate(str(file), attributes=["half"], cluster="patient_id", metrics=["auc"], ci=None)
     assert (report.overall["value"] > 0.98).all()
