@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -45,6 +44,7 @@ def bare_model(_: Path, *, warm: bool, images: int = 256) -> Callable[[], object
 def embedded(model: Any, pixels: Any, count: int, batch: int) -> pl.DataFrame:
     """What `fmfair.runners.embedding.embed` writes of so many images that are decoded already, the same in turn."""
     from fmfair.runners.embedding import How, embed
+    from fmfair.runners.manifest import About, Manifest
     from fmfair.runners.parts import read_parts
 
     def read(path: Path) -> Sequence[tuple[int | None, Any]]:
@@ -53,8 +53,8 @@ def embedded(model: Any, pixels: Any, count: int, batch: int) -> pl.DataFrame:
     names = [str(i) for i in range(count)]
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, names[0]).touch()  # a root without any of the images is refused
-        table = pl.DataFrame({"sample_id": names, "path": names})
-        manifest: Any = SimpleNamespace(table=table, root=Path(folder), about=SimpleNamespace(dataset="random"))
+        table = pl.DataFrame({"sample_id": names, "patient_id": names, "path": names, "split": "test"})
+        manifest = Manifest(table, (), (), Path(folder), About("random"))
         run = Path(folder, "run")
         embed(manifest, model, run, read, How(batch, progress=False))
         return read_parts(run)[0].collect()
