@@ -110,6 +110,10 @@ def mimic_cxr(root: Path) -> None:
     stays += [[10_000_032, 91, "Medicare", "ENGLISH", "WHITE"], [10_000_032, 92, "Other", "?", "WHITE"]]
     stays += [[10_100_032, stay, "Other", "ENGLISH", "UNKNOWN"] for stay in (93, 94)]
     del labels[5]  # a study that the labeller did not see
+    again = 51_000_000  # a second study of the first patient, with an uncertain label
+    meta.append(["20aapa", 10_000_032, again, "PA", "21800807"])
+    images(root, f"files/p10/p10000032/s{again}/20aapa.jpg")
+    labels.append([10_000_032, again, *([None] * 8), "-1.0", *([None] * 5)])
     findings = sorted(CHEXPERT_FINDINGS)
     csv(
         root / "mimic-cxr-2.0.0-metadata.csv.gz",

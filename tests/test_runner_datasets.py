@@ -25,7 +25,7 @@ MAIN = {
     "fairvlmed10k": ("glaucoma", 20, 20, 10, 10, 0),
     "gf3300": ("glaucoma", 20, 20, 10, 10, 0),
     "ham10000": ("malignant", 12, 6, 5, 7, 0),
-    "mimic_cxr": ("no_finding", 24, 12, 10, 12, 2),
+    "mimic_cxr": ("no_finding", 25, 12, 10, 12, 3),
     "nih_cxr14": ("pneumothorax", 24, 12, 8, 16, 0),
     "papila": ("glaucoma", 24, 12, 7, 12, 5),
 }

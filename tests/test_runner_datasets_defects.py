@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from releases import PAPILA, RELEASES
+from releases import PAPILA, RELEASES, csv
 
 import fmfair
 from fmfair.notes import Notes
@@ -62,6 +62,7 @@ def test_codes_of_sexes_are_read_by_what_each_release_means_by_them(tmp_path: Pa
 
     assert [of(papila, sample, "sex") for sample in ("RET002OD", "RET004OD")] == ["male", "female"]  # 0, 1
     assert [of(brset, sample, "sex") for sample in ("img00001", "img00003")] == ["female", "male"]  # 2, 1
+    assert [of(brset, sample, "eye") for sample in ("img00001", "img00002")] == ["right", "left"]  # 1, 2
 
 
 @pytest.mark.parametrize("name", ["fairvlmed10k", "gf3300"])
@@ -132,6 +133,16 @@ def test_basal_cell_carcinoma_is_malignant_and_benign_only_by_the_published_rule
 def test_an_unknown_sex_is_no_group(tmp_path: Path) -> None:
     assert of(made(tmp_path, "ham10000"), "ISIC_0000008", "sex") is None
     assert made(tmp_path, "chexpert").table["sex"].to_list().count(None) == 1
+
+
+def test_the_published_rows_of_ham10000_have_an_age_and_a_sex(tmp_path: Path) -> None:
+    notes = Notes()
+    published = made(tmp_path, "ham10000", notes, split="fairmedfm")
+
+    left_out = {"ISIC_0000008": "sex", "ISIC_0000009": "age"}
+    assert not {*left_out} & {*published.table["sample_id"]}
+    assert {"1 image without age left out, as in the published benchmark"} <= {*notes.warnings}
+    assert {"1 image without sex left out, as in the published benchmark"} <= {*notes.warnings}
 
 
 def test_images_of_a_lesion_are_in_one_split(tmp_path: Path) -> None:
@@ -241,6 +252,31 @@ def test_admissions_of_mimic_that_disagree_give_the_most_common_race(tmp_path: P
     assert of(manifest, "01aapa", "race") == "WHITE"  # UNKNOWN, said twice, does not count
     assert of(manifest, "00aapa", "language") == "ENGLISH"
     assert any("admissions.csv.gz says different things of 2 values of subject_id" in note for note in notes)
+
+
+def test_studies_of_mimic_are_of_one_patient_and_uncertain_ones_unknown_but_to_the_published_rule(
+    tmp_path: Path,
+) -> None:
+    standard, published = made(tmp_path, "mimic_cxr"), made(tmp_path, "mimic_cxr", labels="fairmedfm")
+
+    assert of(standard, "20aapa", "patient_id") == of(standard, "00aapa", "patient_id") == "10000032"
+    assert of(standard, "20aapa", "path") == "files/p10/p10000032/s51000000/20aapa.jpg"
+    assert of(standard, "20aapa", "split") == of(standard, "00aapa", "split")
+    assert of(standard, "20aapa", "no_finding") is None
+    assert of(published, "20aapa", "no_finding") == 0
+
+
+def test_the_released_split_of_mimic_is_in_a_table_of_its_own(tmp_path: Path) -> None:
+    before = made(tmp_path, "mimic_cxr").table
+    words = {"train": "train", "validate": "validation", "test": "test"}
+    given = {
+        sample: list(words)[int(patient[3]) % 3] for sample, patient in before.select("sample_id", "patient_id").rows()
+    }
+    csv(tmp_path / "mimic_cxr" / "mimic-cxr-2.0.0-split.csv.gz", ["dicom_id", "split"], [*given.items()])
+
+    released = made(tmp_path, "mimic_cxr", split="released").table
+
+    assert dict(released.select("sample_id", "split").iter_rows()) == {s: words[word] for s, word in given.items()}
 
 
 def test_a_study_that_the_labeller_did_not_see_is_unknown_and_not_negative(tmp_path: Path) -> None:
