@@ -4,7 +4,8 @@
     python -m benchmarks.gpu_check --device cpu
 
 It needs what `pip install ".[runners]"` brings and no network: the models are real architectures with random weights.
-The second line is a small check of the same on a machine without a GPU, where mixed precision is in bfloat16.
+The second line is a small check of the same on a machine without a GPU, where mixed precision is in bfloat16; its
+speeds, of one batch, say little.
 
 It prints a Markdown table for `benchmarks/README.md`, and ends with 0 where all is as promised; with 1 where an
 embedding is too far from the CPU's, a model fails, or the time is over before all are checked; with 2 without a GPU.

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from fmfair.atomic import whole_file
-from fmfair.errors import FmfairError, listing
+from fmfair.errors import FmfairError, listing, plural
 from fmfair.runners.description import Prompts
 from fmfair.runners.parts import METADATA, SCHEMA_VERSION, changes
 from fmfair.runners.similarity import Similarity
@@ -24,7 +25,7 @@ def embed_texts(prompts: Mapping[str, Prompts], encoder: Encoder) -> pl.DataFram
     """A row per text: `label`, `positive`, `prompt` and its `vector`, an array of Float32.
 
     Raises:
-        FmfairError: There are no prompts, or the model has no text tower.
+        FmfairError: There are no prompts, the model has no text tower, or its vectors are not finite.
     """
     check_prompts(prompts)
     rows = _rows(prompts)
@@ -33,6 +34,12 @@ def embed_texts(prompts: Mapping[str, Prompts], encoder: Encoder) -> pl.DataFram
     vectors = encoder.encode_texts(texts)
     assert vectors is not None  # of a model that reads texts
     found = vectors.cpu().numpy()
+    bad = [text for text, vector in zip(texts, found, strict=True) if not np.isfinite(vector).all()]
+    if bad:
+        raise FmfairError(
+            f"{encoder.entry.name}: the model's vectors of {plural(len(bad), 'text')} are not finite (first: "
+            f"{bad[0]!r}); half precision may be too small for it, dtype='float32' is not"
+        )
     place = {text: i for i, text in enumerate(texts)}
     matrix = found[[place[text] for *_, text in rows]]
     table = pl.DataFrame(rows, schema={"label": pl.String, "positive": pl.Boolean, "prompt": pl.String}, orient="row")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,9 @@ def test_a_probe_on_embeddings_predicts_what_one_that_encodes_in_every_epoch_doe
     with torch.no_grad():
         expected = torch.softmax(layer(test(range(8))), dim=1)[:, 1].numpy()
     assert np.ptp(expected) > 0.01
+    kept = json.loads(pl.read_parquet_metadata(file)["fmfair"])["configuration"]
+    assert (kept["probe"]["solver"], kept["probe"]["seed"], kept["probe"]["schedule"]) == ("sgd", 3, asdict(SCHEDULE))
+    assert kept["heads"] == {"pneumonia": {"epoch": 6}}
     assert scores(file) == pytest.approx(expected, abs=1e-5)
 
 

@@ -23,7 +23,7 @@ from fmfair.runners.models.encoder import Scale, scales
 from fmfair.runners.models.registry import find
 from fmfair.runners.prompts import read_prompts
 from fmfair.runners.similarity import ENSEMBLES, LINKS, Similarity, probabilities
-from fmfair.runners.texts import published_convention, published_similarity
+from fmfair.runners.texts import embed_texts, published_convention, published_similarity
 from fmfair.runners.zero_shot import zero_shot
 
 Vector = list[float]
@@ -161,6 +161,17 @@ def test_every_model_has_the_convention_of_its_authors(name: str) -> None:
 def test_conventions_of_no_number_are_refused(value: dict[str, Any]) -> None:
     with pytest.raises(fmfair.FmfairError, match=next(iter(value))):
         Similarity(**value)
+
+
+def test_vectors_of_texts_that_are_no_numbers_are_refused() -> None:
+    def encode(texts: list[str]) -> Any:
+        return torch.tensor([[1.0, math.inf if "x" in text else 0.0] for text in texts])
+
+    encoder: Any = SimpleNamespace(entry=find("clip_b32"), encode_texts=encode)
+
+    assert embed_texts({"y": Prompts(("a",), ("b",))}, encoder)["vector"].to_list() == [[1.0, 0.0]] * 2
+    with pytest.raises(fmfair.FmfairError, match="vectors of 1 text are not finite"):
+        embed_texts({"y": Prompts(("a",), ("x",))}, encoder)
 
 
 def compared(folder: Path, similarity: Similarity, among: str, cosines: list[float]) -> pl.DataFrame:
