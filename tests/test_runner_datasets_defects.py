@@ -34,7 +34,7 @@ def groups(manifest: Manifest, attribute: str, **options: Any) -> dict[str, int]
     label = manifest.labels[0]
     rows = manifest.table.drop_nulls(label).with_columns(y_score=pl.lit(0.5))
     report = fmfair.evaluate(
-        rows, y_true=label, y_score="y_score", attributes=[attribute], metrics=["accuracy"], ci=None, **options
+        rows, y_true=label, y_score="y_score", attributes=[attribute], by=[], metrics=["accuracy"], ci=None, **options
     )
     counted = report.groups.filter(pl.col("metric") == "accuracy")
     return dict(counted.select("group", "n").iter_rows())
@@ -104,7 +104,7 @@ def test_an_empty_group_has_no_gap_but_a_reason(tmp_path: Path) -> None:
     test = made(tmp_path, "adni", split="fairmedfm").of_split("test").with_columns(y_score=pl.lit(0.5))
 
     report = fmfair.evaluate(
-        test, y_true="alzheimer", y_score="y_score", attributes=["age"], bins={"age": [60]}, ci=None
+        test, y_true="alzheimer", y_score="y_score", attributes=["age"], by=[], bins={"age": [60]}, ci=None
     )
 
     gap = report.gaps.filter(pl.col("metric") == "accuracy").head(1)
@@ -270,7 +270,7 @@ def test_the_released_split_of_mimic_is_in_a_table_of_its_own(tmp_path: Path) ->
     before = made(tmp_path, "mimic_cxr").table
     words = {"train": "train", "validate": "validation", "test": "test"}
     given = {
-        sample: list(words)[int(patient[3]) % 3] for sample, patient in before.select("sample_id", "patient_id").rows()
+        sample: list(words)[int(patient[2]) % 3] for sample, patient in before.select("sample_id", "patient_id").rows()
     }
     csv(tmp_path / "mimic_cxr" / "mimic-cxr-2.0.0-split.csv.gz", ["dicom_id", "split"], [*given.items()])
 
@@ -302,6 +302,9 @@ def test_the_published_split_of_sets_with_unpublished_files_says_that_it_differs
         notes = Notes()
         made(tmp_path, name, notes, split="fairmedfm")
         assert any(note.startswith("the published split of") for note in notes.warnings)
+    notes = Notes()
+    made(tmp_path, "nih_cxr14", notes, split="fairmedfm")
+    assert "FairMedFM does not use NIH ChestX-ray14; this is the rule of its data sets" in notes.warnings
     notes = Notes()
     made(tmp_path, "adni", notes, split="fairmedfm")
     assert not any(note.startswith("the published split of") for note in notes.warnings)

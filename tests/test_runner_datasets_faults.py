@@ -62,8 +62,15 @@ def test_missing_images_take_no_part_in_the_published_split(tmp_path: Path) -> N
     assert "img00002" not in manifest.table["sample_id"]
 
 
+def test_a_finding_is_compared_as_a_whole() -> None:
+    labels = Labels({"mass": "Mass"}, column="said", separator="|", positive=("Mass effect", "none"))
+    frame = pl.DataFrame({"said": ["Mass effect", "none | Mass", "none", None]})
+
+    assert read_labels(frame, labels, "standard", Problems())[0].to_list() == [0, 1, 0, None]
+
+
 def test_a_missing_cell_is_a_value_and_a_missing_row_is_not() -> None:
-    labels = Labels({"y": "y"}, "x", positive=("1",), negative=("0",))
+    labels = Labels({"y": "y"}, positive=("1",), negative=("0",))
     found = Problems()
 
     read = read_labels(pl.DataFrame({"y": ["1", "0", None]}), labels, "standard", found)

@@ -55,6 +55,8 @@ def test_a_recipe_of_ones_own_makes_a_manifest(tmp_path: Path) -> None:
     assert table["fracture"].to_list() == [1, 0, None] * 4
     assert table["sex"].to_list() == ["male", "male", "female", "female"] * 3
     assert (manifest.about.dataset, manifest.about.prompts) == ("hospital", {})
+    with pytest.raises(FmfairError, match="this release of hospital holds no split"):
+        make_manifest(place, tmp_path / "release", split="released")
 
 
 def test_the_command_line_takes_a_recipe_and_prints_one_to_start_from(
@@ -171,6 +173,20 @@ def test_all_faults_of_a_recipe_are_told_at_once() -> None:
     with pytest.raises(FmfairError) as error:
         recipe_of("x", {**good, "sample_id": "1", "path": [], "labels": []})
     assert len(error.value.problems) == 3
+
+
+def test_names_that_lead_out_of_the_release_are_looked_for_where_they_lead(tmp_path: Path) -> None:
+    place = own(tmp_path, OWN.replace('["scans/{file}", "scans/{file[:-4]}.png"]', '["{file}"]'))
+    table = tmp_path / "release" / "people.csv"
+    plain = table.read_text(encoding="utf-8")
+    images(tmp_path, *(f"elsewhere/x{n}.jpg" for n in range(12)))
+
+    table.write_text(plain.replace("\nx", f"\n{tmp_path}/elsewhere/x"), encoding="utf-8")
+    assert make_manifest(place, tmp_path / "release").table.height == 12
+    for lost in ("/nowhere/x", "../nowhere/x", "x*[]/"):
+        table.write_text(plain.replace("\nx", f"\n{lost}"), encoding="utf-8")
+        with pytest.raises(FmfairError, match="12 of 12 images not found"):
+            make_manifest(place, tmp_path / "release")
 
 
 def test_parts_of_columns_count_from_either_end() -> None:

@@ -73,7 +73,7 @@ def _released(job: Job, frame: pl.DataFrame, table: pl.DataFrame) -> pl.Series:
             raise FmfairError(f"column {given.column!r}: no split {listing(unknown)}; known are {listing(given.words)}")
         return text.replace_strict(dict(given.words), default=None, return_dtype=pl.String).alias("split")
     if not given.lists:
-        raise FmfairError(f"this release of {job.how.title} holds no split; use split='patients'")
+        raise FmfairError(f"this release of {job.how.title or job.how.name} holds no split; use split='patients'")
     split = pl.Series("split", [None] * table.height, dtype=pl.String)
     problems = Problems()
     for word, file in given.lists.items():
