@@ -53,6 +53,12 @@ AUTHORS: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 
 
+def fed(entry: Entry, size: int) -> Entry:
+    """An entry whose pictures are of another size; tiny models are fed smaller ones."""
+    steps = ("rgb", f"resize:{size}:squash:bilinear:pil", "scale", "normalise:half")
+    return replace(entry, image=replace(entry.image, steps=steps, size=size))
+
+
 @contextmanager
 def registered(entry: Entry) -> Iterator[Entry]:
     """An entry in the registry for as long as the block runs."""
@@ -67,7 +73,7 @@ def stand_in(name: str, folder: Path) -> tuple[Entry, Path]:
     """A tiny entry of the same kind, and its checkpoint."""
     entry = registry.find(name)
     if entry.loader.family != "open_clip":
-        entry = replace(entry, image=replace(entry.image, size=SMALL_SIDE))
+        entry = fed(entry, SMALL_SIDE)
     torch.manual_seed(0)
     import stand_ins_own
 
@@ -149,7 +155,7 @@ def _open_clip(entry: Entry, folder: Path) -> tuple[Entry, Path]:
     model = randomised(built(tiny, Checkpoint(folder / "none", folder)))
     model.logit_scale.data.fill_(4.0)
     if "timm_model_name" in kwargs["model"]["vision_cfg"]:
-        tiny = replace(tiny, image=replace(tiny.image, size=160))
+        tiny = fed(tiny, 160)
     path = folder / _file(entry, "open_clip_pytorch_model.bin").replace("*", "best")
     _save(layout(tiny, model.state_dict(), epoch=3), path)
     write_tokenizer(entry, folder)

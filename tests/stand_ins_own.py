@@ -254,7 +254,7 @@ def efficientnet_lite(entry: Entry, folder: Path) -> tuple[Entry, Path]:
     from fmfair.runners.models.checkpoint import locate
 
     del folder
-    return replace(entry, image=replace(entry.image, size=224)), locate(entry, None).weights
+    return tiny.fed(entry, 224), locate(entry, None).weights
 
 
 MAKERS = {

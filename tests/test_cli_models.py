@@ -32,7 +32,8 @@ def test_all_that_is_declared_of_a_model_is_told(name: str, capsys: pytest.Captu
 
 
 def test_a_model_of_the_users_is_told_without_words_on_downloads(capsys: pytest.CaptureFixture[str]) -> None:
-    entry: dict[str, Any] = {"name": "mine", "image": {"steps": ["rgb", "scale"], "size": 32}, "feature": {"dim": 48}}
+    image = {"steps": ["rgb", "resize:32:squash:bilinear:pil", "scale"], "size": 32}
+    entry: dict[str, Any] = {"name": "mine", "image": image, "feature": {"dim": 48}}
     register(entry, builder=lambda _: None)
     try:
         assert main(["models", "mine"]) == 0
@@ -50,7 +51,7 @@ def test_a_model_of_the_users_is_told_without_words_on_downloads(capsys: pytest.
         "verified      with nothing: it has not been run",
         "loader        a function of yours",
         "image         32 x 32 pixels",
-        "steps         rgb, scale",
+        "steps         rgb, resize:32:squash:bilinear:pil, scale",
         "feature       48 numbers",
         "example       fmfair run linear-probe MANIFEST --model mine --output runs",
     ]
@@ -59,7 +60,8 @@ def test_a_model_of_the_users_is_told_without_words_on_downloads(capsys: pytest.
 def test_a_file_of_models_is_listed_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(
-        '[mine]\nimage = { steps = ["rgb", "scale"], size = 224 }\nfeature = { dim = 512, take = "spatial_mean" }\n'
+        '[mine]\nimage = { steps = ["rgb", "resize:224:squash:bilinear", "scale"], size = 224 }\n'
+        'feature = { dim = 512, take = "spatial_mean" }\n'
         'loader = { family = "torchvision", arch = "resnet18" }\n',
         encoding="utf-8",
     )

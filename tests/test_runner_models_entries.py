@@ -92,8 +92,78 @@ def test_like_takes_over_what_another_model_of_the_file_says() -> None:
     first = {key: value for key, value in MINE.items() if key != "name"}
     found = entries_from({"one": first, "two": {"like": "one", "feature": {"take": "cls"}}})
     assert (found[1].feature.dim, found[1].feature.take, found[1].image) == (3, "cls", found[0].image)
-    with pytest.raises(FmfairError, match="like = 'on' is no other model of the file; did you mean 'one'"):
+    with pytest.raises(FmfairError, match="like = 'on' is no other model; did you mean 'one'"):
         entries_from({"one": first, "two": {"like": "on"}})
+
+
+def test_like_takes_over_what_fmfair_says_of_a_model_but_not_whose_weights_it_has(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('[tuned]\nlike = "biomedclip"\nweights = { keep_prefix = ["module."] }\n')
+    register(path)
+    register({"name": "other", "like": "dinov3_small", "model": {"title": "Mine"}})
+    tuned, other, biomedclip = find("tuned"), find("other"), find("biomedclip")
+    assert (tuned.image, tuned.text, tuned.score) == (biomedclip.image, biomedclip.text, biomedclip.score)
+    assert (tuned.weights.drop, tuned.weights.keep_prefix) == (("*position_ids",), ("module.",))
+    assert (other.feature, other.loader.arch, other.title) == (find("dinov3_small").feature, "DINOv3ViTModel", "Mine")
+    for entry in (tuned, other):
+        assert (entry.model.verified, entry.model.gated, entry.source.hub_id) == ("nothing", False, "")
+    with pytest.raises(FmfairError, match=r"no checkpoint was named\. .*file or folder"):
+        load_model("other")
+    with pytest.raises(FmfairError, match="like = 'dinov2_bas' is no other model; did you mean 'dinov2_base'"):
+        register({"name": "third", "like": "dinov2_bas"})
+
+
+def test_steps_are_checked_where_they_are_registered() -> None:
+    for steps, said in (
+        (["rgb", "resise:32:squash", "scale"], r"steps: step 2 of 3, 'resise:32:squash': no such step"),
+        (["rgb", "scale"], r"steps: .* the sides depend on the picture"),
+        (["rgb", "resize:64:squash:bilinear:pil", "scale"], "make pictures of 64 pixels, and image.size is 32"),
+        ([], r"image\.steps is empty"),
+    ):
+        with pytest.raises(FmfairError, match=said):
+            register({**MINE, "image": {"steps": steps, "size": 32}}, builder=lambda _: None)
+
+
+def test_sections_outside_of_a_model_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('loader = { family = "timm", arch = "x" }\nfeature = { dim = 3 }\n')
+    with pytest.raises(FmfairError, match=r"^'loader', 'feature' of no model: write \[NAME\] above"):
+        register(path)
+
+
+def test_torchscript_is_only_read_from_a_file_that_was_named() -> None:
+    marked = {name for name, entry in models().items() if entry.source.format == "torchscript"}
+    assert marked == {"clip_b32_openai", "clip_b16_openai", "clip_l14_openai"}
+    assert all("it is TorchScript, a program" in find(name).source.where for name in marked)
+    with pytest.raises(FmfairError, match="TorchScript is a program, read only from a file that was named"):
+        entry_from({**MINE, "source": {"format": "torchscript", "hub_id": "a/b"}})
+
+
+def test_what_a_library_says_of_an_entry_is_told_in_words(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    timm = pytest.importorskip("timm")
+    sizes = {"num_classes": 0, "depth": 1, "embed_dim": 12, "num_heads": 3}
+    torch.save(timm.create_model("vit_tiny_patch16_224", **sizes).state_dict(), tmp_path / "x.pth")
+    for kwargs, said in (
+        ({"num_clases": 1}, r"timm cannot build vit_tiny_patch16_224 .*unexpected keyword argument 'num_clases'"),
+        ({"pretrained": True}, r"loader\.kwargs has 'pretrained'; the weights are those of the checkpoint"),
+    ):
+        loader = {"family": "timm", "arch": "vit_tiny_patch16_224", "kwargs": {**sizes, **kwargs}}
+        register({**MINE, "loader": loader}, replacing=True)
+        with pytest.raises(FmfairError, match=said):
+            load_model("mine", tmp_path / "x.pth")
+
+
+def test_a_module_that_returns_no_tensor_is_told() -> None:
+    torch = pytest.importorskip("torch")
+
+    class Whole(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, pixels: Any) -> Any:
+            return {"features": pixels}
+
+    register(MINE, builder=lambda _: Whole())
+    with pytest.raises(FmfairError, match=r"the model gives dict, expected a tensor of shape \(2, 3\)"):
+        load_model("mine", device="cpu").encode_images(torch.rand(2, 3, 32, 32))
 
 
 def test_a_user_registers_a_toml_file(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,11 @@ pytest.importorskip("open_clip")
 pytest.importorskip("transformers")
 
 import torch
-from stand_ins import TEXTS
+from stand_ins import TEXTS, registered, stand_in
 from test_runner_models_traps import ids_of, loaded, pictures
 
 from fmfair import FmfairError
+from fmfair.runners.models.loading import load_model
 from fmfair.runners.models.registry import find
 from fmfair.runners.models.sections import TextRules
 from fmfair.runners.models.tokens import cleaned
@@ -205,11 +207,25 @@ def test_cleaning_is_each_model_s_own() -> None:
     assert cleaned("a b c d", TextRules("json", 9, max_words=2)) == "a b"
 
 
+def test_ids_that_a_model_does_not_have_are_told(tmp_path: Path) -> None:
+    model = loaded("siglip_b16", tmp_path)
+    with pytest.raises(FmfairError, match=r"ids \(1, 64\) up to 9999 can be encoded: .*tokenizer another model's"):
+        model._vectors(torch.full((1, 64), 9999), None)
+
+
+@pytest.mark.parametrize("name", ["chexzero", "clip_b32", "siglip_b16"])
+def test_an_image_tower_alone_needs_no_texts(name: str, tmp_path: Path) -> None:
+    entry, checkpoint = stand_in(name, tmp_path)
+    feature = replace(entry.feature, shared_dim=0)
+    alone = replace(entry, model=replace(entry.model, kind="image"), feature=feature, text=None)
+    with registered(alone):
+        model = load_model(alone.name, checkpoint, device="cpu")
+    found = model.encode_images(pictures(entry.image.size))
+    assert found.feature.shape == (2, feature.dim)
+    assert found.shared is model.encode_texts(TEXTS) is None
+
+
 def test_a_tokenizer_of_another_model_or_none_is_an_error(tmp_path: Path) -> None:
-    from stand_ins import registered, stand_in
-
-    from fmfair.runners.models.loading import load_model
-
     entry, folder = stand_in("blip", tmp_path)
     (folder / "tokenizer.json").write_text((folder / "tokenizer.json").read_text().replace("[CLS]", "[XYZ]"))
     with registered(entry), pytest.raises(FmfairError, match=r"has no token '\[CLS\]'"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ pytest.importorskip("torch")
 pytest.importorskip("open_clip")
 pytest.importorskip("transformers")
 
+import open_clip
 import torch
 from safetensors.torch import load_file, save_file
 from stand_ins import SMALL_SIDE, TEXTS, registered, stand_in
@@ -87,6 +89,11 @@ def test_3_openai_files_are_computed_with_quickgelu(tmp_path: Path) -> None:
         with registered(one):
             found.append(load_model(one.name, checkpoint, device="cpu").encode_images(pictures(224)).feature)
     assert (found[0] - found[1]).abs().max() > 1e-4
+    said = {"model_cfg": open_clip.get_model_config("ViT-B-32")}  # a folder's own sizes do not change the activation
+    (checkpoint.parent / "open_clip_config.json").write_text(json.dumps(said))
+    with registered(entry):
+        again = load_model(entry.name, checkpoint, device="cpu").encode_images(pictures(224)).feature
+    torch.testing.assert_close(again, found[0])
     openai = replace(plain, source=replace(plain.source, format="torchscript"))
     with (
         registered(openai),
@@ -110,6 +117,7 @@ def test_4_siglip_texts_fill_the_context_on_the_right_and_no_mask_is_passed(tmp_
     vectors = model.encode_texts(TEXTS)
     assert vectors is not None
     net = model.tower.module
+    torch.testing.assert_close(net.get_text_features(input_ids=ids).pooler_output, vectors)
     for other in (ids[:, :8], ids.roll(1, dims=1)):
         assert (net.get_text_features(input_ids=other).pooler_output - vectors).abs().max() > 1e-3
     masked = net.get_text_features(input_ids=ids, attention_mask=(ids != 1).long()).pooler_output

@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
+import safetensors.torch
 import torch
 from safetensors.torch import save_file
 from stand_ins import registered, stand_in
@@ -143,7 +144,7 @@ def test_an_archive_of_torchscript_is_read_where_the_entry_says_so(tmp_path: Pat
     found = read_state(tmp_path / "x.pt", wanted=lambda _: True, torchscript=True, safe_globals=())
     assert isinstance(found, dict)
     assert torch.equal(found["weight"], module.weight)
-    with pytest.raises(FmfairError, match="cannot be read"):
+    with pytest.raises(FmfairError, match="is TorchScript, a program with its weights, which is not run"):
         read_state(tmp_path / "x.pt", wanted=lambda _: True, torchscript=False, safe_globals=())
 
 
@@ -187,6 +188,35 @@ def test_a_prefix_that_is_left_on_makes_the_load_fail(name: str, tmp_path: Path)
             torch.save(found, file)
         with pytest.raises(FmfairError, match=r"not in the checkpoint|has no 'logit_scale'"):
             load_model(entry.name, checkpoint, device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("conch", ""),
+        ("medimageinsight", ""),
+        ("biovil_t", ""),
+        ("biovil_t", "pytorch_model.bin"),
+        ("medclip", ""),
+        ("cxr_clip_r50", ""),
+    ],
+)
+def test_a_key_that_one_of_several_parts_lacks_makes_the_load_fail(name: str, file: str, tmp_path: Path) -> None:
+    entry, checkpoint = stand_in(name, tmp_path)
+    path = tmp_path / file if file else locate(entry, checkpoint).weights
+    whole = safetensors.torch.load(path.read_bytes()) if name == "medimageinsight" else torch.load(path)
+    inner = whole[entry.weights.state_key] if entry.weights.state_key else whole
+    wanted = [
+        key for key in inner if not matches(key, (*entry.weights.drop, "cls.", "*position_ids", "*num_batches_tracked"))
+    ]
+    last = {".".join(key.split(".")[:2]): key for key in wanted}  # of every part
+    with registered(entry):
+        load_model(entry.name, checkpoint, device="cpu")
+        for lost in last.values():
+            lacking = {key: value for key, value in inner.items() if key != lost}
+            torch.save({entry.weights.state_key: lacking} if entry.weights.state_key else lacking, path)
+            with pytest.raises(FmfairError, match=r"not in the checkpoint|has no '|are not in the model|expected \("):
+                load_model(entry.name, checkpoint, device="cpu")
 
 
 def test_a_path_wins_then_the_folder_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

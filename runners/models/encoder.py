@@ -212,7 +212,7 @@ class LoadedModel:
         count, width = len(batch), self.shared_dim or 0
         return Features(
             self._rows(feature, count, self.dim, "feature.dim"),
-            None if shared is None else self._rows(shared, count, width, "feature.shared_dim"),
+            None if shared is None or not width else self._rows(shared, count, width, "feature.shared_dim"),
         )
 
     def encode_texts(self, texts: Sequence[str]) -> Any | None:
@@ -229,11 +229,26 @@ class LoadedModel:
         with torch.no_grad():
             for start in range(0, len(texts), step):
                 tokens = self.tower.tokenizer(texts[start : start + step])
-                rows.append(self.tower.texts(tokens.ids.to(self.device), tokens.mask.to(self.device)).float())
+                rows.append(self._vectors(tokens.ids.to(self.device), tokens.mask.to(self.device)))
         return self._rows(torch.cat(rows), len(texts), self.entry.feature.shared_dim, "feature.shared_dim")
+
+    def _vectors(self, ids: Any, mask: Any) -> Any:
+        assert self.tower.texts is not None
+        try:
+            return self.tower.texts(ids, mask).float()
+        except (RuntimeError, IndexError, ValueError) as error:
+            said = str(error).strip().partition("\n")[0]
+            raise FmfairError(
+                f"{self.entry.name}: no texts of ids {tuple(ids.shape)} up to {int(ids.max())} can be encoded: {said}. "
+                "Is text.context or the tokenizer another model's?"
+            ) from error
 
     def _rows(self, values: Any, count: int, dim: int, name: str) -> Any:
         """Values as float32, if they are of the declared shape."""
+        if not hasattr(values, "shape"):
+            raise FmfairError(
+                f"{self.entry.name}: the model gives {type(values).__name__}, expected a tensor of shape {(count, dim)}"
+            )
         if tuple(values.shape) != (count, dim):
             raise FmfairError(
                 f"{self.entry.name}: the model gives {tuple(values.shape)} for {count} inputs, expected "

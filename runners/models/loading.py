@@ -106,12 +106,21 @@ def _built(entry: Entry, checkpoint: Path | str | None) -> tuple[Checkpoint | No
             f"{entry.name}: no loader {entry.loader.family!r}; loaders are {listing(LOADERS, 20)}{hint}. "
             "A model of another kind is registered with a builder: register(entry, builder=function)"
         )
+    place = None
     try:
         loader = importlib.import_module(LOADERS[entry.loader.family])
         place = locate(entry, checkpoint)
         tower: Tower = loader.load(entry, place)
     except ImportError as error:
         raise FmfairError(f'{entry.name} needs {error.name or error}: pip install "fmfair[runners]"') from error
+    except FmfairError:
+        raise
+    except Exception as error:  # of a library, where sizes do not fit one another or the memory
+        said = " ".join(str(error).split())[:300] or "no reason"
+        raise FmfairError(
+            f"{entry.name}: {entry.loader.family} cannot build {entry.loader.arch or entry.title} as its entry and the "
+            f"files at {place.folder if place else checkpoint} say: {type(error).__name__}: {said}"
+        ) from error
     return place, tower
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from fmfair.errors import FmfairError, listing, near
-from fmfair.runners.models.entry import Builder, Entry, check, entries_from, entry_from
+from fmfair.runners.models.entry import Builder, Entry, check, entries_from, entry_from, with_like
 from fmfair.runners.models.sections import PYTHON
 
 if sys.version_info >= (3, 11):
@@ -52,8 +52,21 @@ def register(
 ) -> tuple[str, ...]:
     """Adds models to the registry, and returns their names.
 
+    A file for a tower of timm, and one for other weights of a model that fmfair knows (all sections and fields stand in
+    `fmfair.runners.models.sections`, all steps in `fmfair.runners.images.steps`):
+
+        [mine]
+        loader = { family = "timm", arch = "vit_base_patch16_224", kwargs = { num_classes = 0 } }
+        weights = { state_key = "state_dict", keep_prefix = ["module."] }
+        image = { steps = ["rgb", "resize:224:squash:bicubic:pil", "scale", "normalise:imagenet"], size = 224 }
+        feature = { take = "cls", dim = 768 }
+
+        [tuned]
+        like = "dinov2_base"
+
     Args:
-        model: A TOML file with one table per model, a mapping with the same fields and `name`, or an entry.
+        model: A TOML file with one table per model, a mapping with the same fields and `name`, or an entry. `like`
+            takes over what another model says, but for where its weights are and how they were verified.
         builder: A function that gets the path of the checkpoint, or None, and returns a torch module that turns images
             into features, or a `Tower`.
         replacing: Whether a model of the same name may be replaced.
@@ -63,10 +76,8 @@ def register(
         ...     import torch
         ...
         ...     return torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(4), torch.nn.Flatten())
-        >>> register(
-        ...     {"name": "pixels", "image": {"steps": ["rgb", "scale"], "size": 32}, "feature": {"dim": 48}},
-        ...     builder=build,
-        ... )
+        >>> image = {"steps": ["rgb", "resize:32:squash:bilinear:pil", "scale"], "size": 32}
+        >>> register({"name": "pixels", "image": image, "feature": {"dim": 48}}, builder=build)
         ('pixels',)
         >>> unregister("pixels")
     """
@@ -120,26 +131,34 @@ def _read(model: Path | str | Mapping[str, Any] | Entry) -> list[Entry]:
     if isinstance(model, Entry):
         return [model]
     if isinstance(model, Mapping):
-        return [entry_from(model)]
-    return read_file(Path(model).expanduser())
+        if "like" not in model or not isinstance(model.get("name"), str):
+            return [entry_from(model)]
+        return entries_from({model["name"]: {key: said for key, said in model.items() if key != "name"}}, _tables())
+    return entries_from(_read_file(Path(model).expanduser()), _tables())
 
 
-def read_file(path: Path) -> list[Entry]:
-    """The models of a TOML file."""
+def _read_file(path: Path) -> dict[str, Any]:
+    """What a TOML file says of models."""
     try:
-        said = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise FmfairError(f"no file of models at {path}") from error
     except OSError as error:
         raise FmfairError(f"cannot read the models of {path}: {error.strerror}") from error
     except ValueError as error:  # of TOML, or of UTF-8
         raise FmfairError(f"{path} is not TOML: {error}") from error
-    return entries_from(said)
+
+
+@cache
+def _tables() -> dict[str, Mapping[str, Any]]:
+    """What is said of every model of fmfair's, with what it takes over from another."""
+    files = [_read_file(path) for path in sorted(ENTRIES.glob("*.toml"))]
+    return {name: with_like(said, name) for said in files for name in said}
 
 
 @cache
 def _shipped() -> dict[str, Entry]:
-    return {entry.name: entry for path in sorted(ENTRIES.glob("*.toml")) for entry in read_file(path)}
+    return {entry.name: entry for entry in entries_from(_tables())}
 
 
 def _folded(name: str) -> str:

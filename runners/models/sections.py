@@ -51,7 +51,8 @@ class Source:
         files: Accepted names of the file of weights, in order; the usual names of the family where empty.
         beside: Names of further files that are needed.
         package: The Python package that the weights are a file of.
-        format: `torchscript` where the file is an archive of code and weights; others are told by their content.
+        format: `torchscript` where the file is a program with its weights, which torch runs as it reads them; take it
+            from whoever made it. Others are told by their content, and nothing that they hold is run.
         offline_extras: Other repositories of which files are needed: a tokenizer, say.
         where: In words, where the files are to be had.
     """
@@ -198,14 +199,12 @@ class PublishedPrompts:
         positive: Of a finding.
         negative: Of its absence.
         templates: Into which class names are put.
-        class_names: What the authors call a class.
         ensemble: How several prompts of a class become one.
     """
 
     positive: tuple[str, ...] = ()
     negative: tuple[str, ...] = ()
     templates: tuple[str, ...] = ()
-    class_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ensemble: Literal["mean_norm", "mean_then_norm", "mean_logit", "max_logit"] = "mean_norm"
 
 

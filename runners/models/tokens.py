@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fmfair.errors import FmfairError
-from fmfair.runners.models.checkpoint import Checkpoint, instructions
+from fmfair.runners.models.checkpoint import Checkpoint, described, instructions
 from fmfair.runners.models.entry import Entry
 from fmfair.runners.models.sections import TextRules
 
@@ -28,10 +27,10 @@ class Tokens:
 Tokenizer = Callable[[Sequence[str]], Tokens]
 
 
-def tokenizer_for(entry: Entry, checkpoint: Checkpoint) -> Tokenizer:
-    """The tokenizer of a model."""
+def tokenizer_for(entry: Entry, checkpoint: Checkpoint) -> Tokenizer | None:
+    """The tokenizer of a model; None where its texts are not wanted."""
     if entry.text is None:
-        raise FmfairError(f"{entry.name} reads no texts")
+        return None
     if entry.text.tokenizer == "clip_bpe":
         return _clip(entry.text)
     return _from_file(entry, entry.text, _file(entry, entry.text, checkpoint))
@@ -121,7 +120,7 @@ def _word_pieces(file: Path) -> Any:
     from tokenizers.implementations import BertWordPieceTokenizer
 
     beside = file.parent / "tokenizer_config.json"
-    said = json.loads(beside.read_text(encoding="utf-8")) if beside.is_file() else {}
+    said = described(beside) if beside.is_file() else {}
     return BertWordPieceTokenizer(str(file), lowercase=bool(said.get("do_lower_case", True)))
 
 

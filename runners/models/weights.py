@@ -13,7 +13,7 @@ from fmfair.errors import FmfairError, Problems, listing, plural
 from fmfair.runners.models.checkpoint import Checkpoint
 from fmfair.runners.models.entry import Entry
 from fmfair.runners.models.sections import WeightRules
-from fmfair.runners.models.state import State, nested, read_state
+from fmfair.runners.models.state import State, checked, nested, read_state
 
 SHOWN_KEYS = 10
 # How far a count of parameters may be off, as a share: published counts are rounded.
@@ -82,7 +82,7 @@ def renamed_state(state: State, rules: WeightRules, path: Path) -> tuple[State, 
         if new != key:
             renamed.append((key, new))
         kept[new] = value
-    return kept, LoadReport(file=path, dropped=tuple(dropped), renamed=tuple(renamed))
+    return checked(kept, path), LoadReport(file=path, dropped=tuple(dropped), renamed=tuple(renamed))
 
 
 def _prefix(state: State, prefixes: Sequence[str], path: Path) -> str:
@@ -135,6 +135,12 @@ def settled(
     due = entry.loader.params_m
     if due is not None and abs(params / 1e6 - due) > COUNT_TOLERANCE * due:
         problems.add(f"{entry.name}: {params / 1e6:.1f} M parameters, expected {due} M; is it a model of another size?")
+    own = module.state_dict()
+    if broken := [k for k, value in own.items() if value.is_floating_point() and not value.isfinite().all()]:
+        problems.add(
+            f"{entry.name}: {report.file}: {plural(len(broken), 'tensor')} with values that are NaN or infinite: "
+            f"{listing(broken, SHOWN_KEYS)}; download it again"
+        )
     problems.raise_if_any()
-    loaded = tuple(sorted(set(module.state_dict()) - set(missing)))
+    loaded = tuple(sorted(set(own) - set(missing)))
     return replace(report, loaded=loaded, missing=missing, unexpected=unexpected, params=params)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import transformers
 from transformers.utils import logging
 
 from fmfair.errors import FmfairError, listing
-from fmfair.runners.models.checkpoint import Checkpoint, instructions
+from fmfair.runners.models.checkpoint import Checkpoint, described, instructions
 from fmfair.runners.models.entry import Entry
 from fmfair.runners.models.state import State
 from fmfair.runners.models.weights import LoadReport, matches, settled
+
+# What a configuration may say beside sizes: code to be fetched and run, other number types.
+_NO_SIZES = frozenset(
+    {"attn_implementation", "experts_implementation", "auto_map", "quantization_config", "dtype", "torch_dtype"}
+)
 
 
 def config_of(entry: Entry, checkpoint: Checkpoint, config_class: Any) -> Any:
@@ -28,7 +31,7 @@ def config_of(entry: Entry, checkpoint: Checkpoint, config_class: Any) -> Any:
             f"{entry.name}: {checkpoint.folder / 'config.json'} is of a model of type {kind!r}, expected "
             f"{listing(kinds)}; it is another checkpoint, or another revision of it"
         )
-    config = config_class.from_dict(said)
+    config = config_class.from_dict(_sizes(said))
     for name, value in entry.loader.kwargs.items():
         if name != "sub_config":
             setattr(config, name, value)
@@ -40,7 +43,7 @@ def config_said(entry: Entry, checkpoint: Checkpoint) -> Mapping[str, Any]:
     path = checkpoint.folder / "config.json"
     if not path.is_file():
         raise FmfairError(f"{entry.name}: no config.json in {checkpoint.folder}. {instructions(entry)}")
-    said: Mapping[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+    said = described(path)
     section = entry.loader.kwargs.get("sub_config")
     if section is None:
         return said
@@ -49,12 +52,18 @@ def config_said(entry: Entry, checkpoint: Checkpoint) -> Mapping[str, Any]:
     return said[section]  # type: ignore[no-any-return]
 
 
+def _sizes(said: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration without what asks transformers to fetch code (its kernels of attention, too) or to quantise."""
+    kept = {key: value for key, value in said.items() if key not in _NO_SIZES and not key.startswith("_")}
+    return {key: _sizes(value) if isinstance(value, Mapping) else value for key, value in kept.items()}
+
+
 def named_class(entry: Entry, allowed: Sequence[str]) -> Any:
     """The class of transformers that the entry names, which is one of those that the loader knows."""
     if entry.loader.arch not in allowed:
         raise FmfairError(
             f"{entry.name}: loader.arch {entry.loader.arch!r} is no class that {entry.loader.family!r} loads; "
-            f"it loads {listing(allowed, 10)}"
+            f"it loads {listing(allowed, 10)}. A model of another kind is registered with a builder"
         )
     return getattr(transformers, entry.loader.arch)
 

@@ -44,8 +44,10 @@ def load(entry: Entry, checkpoint: Checkpoint) -> Tower:
 def _check_text(entry: Entry, config: Any) -> None:
     """Raises where texts would not be padded as the checkpoint was trained."""
     rules = entry.text
+    if rules is None:
+        return
     positions = config.text_config.max_position_embeddings
-    if rules is None or rules.pad != "max_length" or rules.pass_mask or rules.context != positions:
+    if rules.pad != "max_length" or rules.pass_mask or rules.context != positions:
         raise FmfairError(
             f"{entry.name}: texts of SigLIP are padded to the full length, here {positions}, and no mask is passed; "
             "set text.context, text.pad = 'max_length' and text.pass_mask = false"

@@ -12,7 +12,7 @@ from typing import Any
 import open_clip
 
 from fmfair.errors import FmfairError, near
-from fmfair.runners.models.checkpoint import Checkpoint
+from fmfair.runners.models.checkpoint import Checkpoint, described
 from fmfair.runners.models.encoder import Tower, scales
 from fmfair.runners.models.entry import Entry
 from fmfair.runners.models.features import no_such_feature
@@ -53,6 +53,7 @@ def built(entry: Entry, checkpoint: Checkpoint) -> Any:
     config = _config(entry, checkpoint)
     custom = config.pop("custom_text", False)
     text = config["text_cfg"]
+    config["vision_cfg"] = {**config["vision_cfg"], "timm_model_pretrained": False}  # nothing else is fetched
     if entry.loader.arch.endswith(QUICK):
         config["quick_gelu"] = True
     if "hf_model_name" not in text:
@@ -71,7 +72,7 @@ def _config(entry: Entry, checkpoint: Checkpoint) -> dict[str, Any]:
     beside = checkpoint.folder / "open_clip_config.json"
     own = entry.loader.kwargs.get("model", {})
     if beside.is_file():
-        said = json.loads(beside.read_text(encoding="utf-8")).get("model_cfg", {})
+        said = dict(described(beside).get("model_cfg", {}))
     else:
         said = deepcopy(open_clip.get_model_config(entry.loader.arch) or {}) if entry.loader.arch else {}
     if not said and not own:

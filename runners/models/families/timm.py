@@ -37,6 +37,8 @@ def built(entry: Entry) -> Any:
     if not timm.is_model(entry.loader.arch):
         hint = near(entry.loader.arch, timm.list_models())
         raise FmfairError(f"{entry.name}: timm has no architecture {entry.loader.arch!r}{hint}")
+    if "pretrained" in entry.loader.kwargs:
+        raise FmfairError(f"{entry.name}: loader.kwargs has 'pretrained'; the weights are those of the checkpoint")
     kwargs = {
         name: _NAMED.get(value, value) if isinstance(value, str) else value
         for name, value in entry.loader.kwargs.items()

@@ -29,6 +29,7 @@ class Layout:
         resnet_head: Prefix of the linear layer after the ResNet, of which it may be the last layer.
         bert: Prefix of the text tower.
         text_head: Prefix of the text's linear layer.
+        bias: Whether the linear layers have one.
         pooled_swin: Whether the Swin's mean is the feature, rather than its first token.
         texts: From BERT's output and the mask to one vector per text.
     """
@@ -39,6 +40,7 @@ class Layout:
     resnet_head: str
     bert: str
     text_head: str
+    bias: bool
     pooled_swin: bool
     texts: Callable[[Any, Any], Any]
 
@@ -63,6 +65,7 @@ LAYOUTS = {
         "vision_model.model.fc.",
         "text_model.model.",
         "text_model.projection_head.",
+        bias=False,
         pooled_swin=True,
         texts=_three_layers,
     ),
@@ -73,6 +76,7 @@ LAYOUTS = {
         "image_projection.projection.",
         "text_encoder.text_encoder.",
         "text_projection.projection.",
+        bias=True,
         pooled_swin=False,
         texts=_last_attended,
     ),
@@ -90,9 +94,9 @@ def load(entry: Entry, checkpoint: Checkpoint) -> Tower:
     parts = Assembly(entry, state, report)
     swin = entry.loader.arch == "swin"
     head_at = layout.swin_head if swin else layout.resnet_head
-    head = parts.add("image_head", linear(parts.rest, head_at), head_at)
+    head = parts.add("image_head", linear(parts.rest, head_at, bias=layout.bias), head_at)
     pooled = _swin(entry, parts, layout) if swin else _resnet(entry, parts, layout)
-    text_head = linear(parts.rest, layout.text_head)
+    text_head = linear(parts.rest, layout.text_head, bias=layout.bias)
     bert = parts.add_bert("bert", layout.bert)
     parts.add("text_head", text_head, layout.text_head)
     parts.matrix("logit_scale", "logit_scale", ())

@@ -110,8 +110,8 @@ def width(state: State, key: str, axis: int, entry: Entry, report: LoadReport) -
     return int(state[key].shape[axis])
 
 
-def linear(state: State, prefix: str) -> Any:
-    """A linear layer of the size, and with or without bias, that the checkpoint has."""
+def linear(state: State, prefix: str, *, bias: bool = True) -> Any:
+    """A linear layer of the size that the checkpoint has."""
     weight = state.get(f"{prefix}weight")
     rows, columns = (1, 1) if weight is None else weight.shape
-    return torch.nn.Linear(columns, rows, bias=f"{prefix}bias" in state)
+    return torch.nn.Linear(columns, rows, bias=bias)
