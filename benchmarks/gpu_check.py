@@ -75,12 +75,14 @@ def towers() -> dict[str, Callable[[], Any]]:
 
 
 def pictures(count: int) -> Any:
-    """Random pictures with coarse and fine structure, which a model tells apart."""
+    """Random pictures with coarse and fine structure and of four contrasts, which even a random model tells apart."""
     import torch
 
     generator = torch.Generator().manual_seed(1)
     coarse = torch.nn.functional.interpolate(torch.randn(count, 3, 4, 4, generator=generator), size=224)
-    return 2 * coarse + torch.randn(count, 3, 224, 224, generator=generator) / 2
+    contrast = (1 + torch.arange(count) % 4)[:, None, None, None] / 2
+    made = 2 * coarse + torch.randn(count, 3, 224, 224, generator=generator) / 2
+    return contrast * made / made.std(dim=(1, 2, 3), keepdim=True)
 
 
 @contextmanager
