@@ -267,6 +267,15 @@ def test_counts_that_differ_from_the_published_ones_are_noted(releases: Path) ->
     )
 
 
+def test_counts_of_positives_are_compared_too(releases: Path) -> None:
+    notes = Notes()
+    make_manifest("nih_cxr14", releases / "nih_cxr14", notes=notes)
+
+    assert (
+        "8 pneumothorax=1 where 5,302 were published; 4 no_finding=1 where 60,361 were published" in notes.warnings[1]
+    )
+
+
 def test_recipes_say_only_what_is_known_of_them() -> None:
     for name in recipes():
         how = recipe(name)
