@@ -10,7 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fmfair.runners.datasets import make_manifest
+    from fmfair.notes import Notes
+    from fmfair.runners.datasets import make_manifest, recipes
     from fmfair.runners.description import About, Prompts
     from fmfair.runners.embedding import How
     from fmfair.runners.manifest import Manifest, read_manifest
@@ -26,6 +27,7 @@ __all__ = [
     "About",
     "How",
     "Manifest",
+    "Notes",
     "Probe",
     "Prompts",
     "Roles",
@@ -35,6 +37,7 @@ __all__ = [
     "load_model",
     "make_manifest",
     "read_manifest",
+    "recipes",
     "register",
     "table",
 ]
@@ -44,6 +47,7 @@ _HOMES = {
     "About": "description",
     "How": "embedding",
     "Manifest": "manifest",
+    "Notes": "manifest",
     "Probe": "probe",
     "Prompts": "description",
     "Roles": "roles",
@@ -53,6 +57,7 @@ _HOMES = {
     "load_model": "models.loading",
     "make_manifest": "datasets",
     "read_manifest": "manifest",
+    "recipes": "datasets",
     "register": "models.registry",
     "table": "models.registry",
 }

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
-from fmfair.errors import FmfairError
+import polars as pl
 
+from fmfair.errors import FmfairError
+from fmfair.version import installed_version
+
+# The entry of a Parquet file's metadata that makes it a manifest; the version grows when a key changes its meaning.
+KEY, SCHEMA_VERSION = "fmfair_manifest", 1
 # How the slices of a volume become one answer: the score of every slice, the highest one, their mean.
 SLICES = ("every", "max", "mean")
 
@@ -58,7 +65,7 @@ class About:
         prompts: The texts of each label.
         slices: How a volume becomes one answer, one of `SLICES`; empty for pictures.
         reading: How the files are read, as `images.reading.Reading.of` takes it: `key=rnflt window=-2:350`.
-        split: How the splits were made.
+        split: How the splits were made; empty where nothing split the images, so that all are test.
         shared_patients: Whether a patient may be in two splits, as in the published FairMedFM rule.
     """
 
@@ -92,3 +99,27 @@ class About:
             for label, said in given.get("prompts", {}).items()
         }
         return cls(**{**{k: v for k, v in given.items() if k in known}, "prompts": prompts})
+
+
+def description_of(path: Path) -> dict[str, Any] | None:
+    """What `Manifest.write` says in the metadata of a file; None for a table of the user.
+
+    Raises:
+        FmfairError: The file cannot be read, or says what this version does not understand.
+    """
+    if not path.is_file() or path.suffix.lower() not in (".parquet", ".pq"):
+        return None
+    try:
+        with path.open("rb") as file:
+            text = pl.read_parquet_metadata(file).get(KEY)
+        said: dict[str, Any] | None = None if text is None else json.loads(text)
+    except (OSError, json.JSONDecodeError, pl.exceptions.PolarsError) as error:
+        raise FmfairError(f"cannot read {path}: {error}") from error
+    if said is not None and not (isinstance(said, dict) and isinstance(said.get("schema_version"), int)):
+        raise FmfairError(f"cannot read the manifest {path}: what it says of itself is damaged; make it again")
+    if said is not None and said["schema_version"] > SCHEMA_VERSION:
+        raise FmfairError(
+            f"{path} was written by fmfair {said.get('fmfair_version')}, which is newer than this one "
+            f"({installed_version()}); update fmfair to read it"
+        )
+    return said

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,17 +15,16 @@ import polars as pl
 from fmfair.atomic import PathLike, whole_file
 from fmfair.errors import FmfairError, Problems, listing, plural, rows_at
 from fmfair.notes import Notes
-from fmfair.runners.description import About, Prompts
+from fmfair.readers import GLOB_MARKS
+from fmfair.runners.description import KEY, SCHEMA_VERSION, About, Prompts, description_of
 from fmfair.runners.images.reading import Reading
 from fmfair.runners.presence import missing_files
 from fmfair.runners.roles import Found, Roles, check_flat, chosen, in_roles
+from fmfair.runners.splits import HOW_TO_SPLIT, RATIO, say_lost_groups, split_by_patient, split_told
 from fmfair.runners.tables import MANIFEST, PREDICTIONS, SPLITS, col
 from fmfair.version import installed_version
 
-__all__ = ["About", "Manifest", "Prompts", "read_manifest"]
-
-# The entry of a Parquet file's metadata that makes it a manifest; the version grows when a key changes its meaning.
-KEY, SCHEMA_VERSION = "fmfair_manifest", 1
+__all__ = ["KEY", "About", "Manifest", "Prompts", "read_manifest"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,44 @@ class Manifest:
         """The rows of these splits."""
         return self.table.filter(pl.col("split").is_in(splits))
 
+    def split(
+        self,
+        *,
+        ratio: Sequence[float] = RATIO,
+        seed: int = 0,
+        balance: Sequence[str] = (),
+        bins: Mapping[str, Sequence[float]] | None = None,
+        notes: Notes | None = None,
+    ) -> Manifest:
+        """The same images split anew, with all images of a patient in the same split.
+
+        Who goes where depends on the patients, the seed and, with `balance`, on the values of those columns; never on
+        the order of the rows.
+
+        Args:
+            ratio: The shares of training, validation and test patients; with `balance`, of images. 0 leaves one empty.
+            seed: Another seed gives other splits.
+            balance: Attributes and labels: each combination of their values is shared out by the ratio.
+            bins: Where the numbers of a column of `balance` are cut, left-closed; ages are cut at 18, 40, 60 and 80.
+            notes: Takes which groups are not in the test; without it they are warned of.
+
+        Raises:
+            FmfairError: The ratio is none, there are fewer patients than splits, or a column cannot be balanced over.
+
+        Examples:
+            >>> table = pl.DataFrame({"path": ["a.png", "b.png", "c.png", "d.png"], "patient": ["p", "p", "q", "r"]})
+            >>> read_manifest(table).split(ratio=(0.5, 0.25, 0.25)).table["split"].to_list()
+            ['test', 'test', 'validation', 'train']
+        """
+        split = split_by_patient(self.table, ratio=ratio, seed=seed, balance=balance, bins=bins)
+        about = replace(self.about, split=split_told(ratio, seed, balance), shared_patients=False)
+        made = replace(self, table=self.table.with_columns(split), about=about)
+        told = Notes() if notes is None else notes
+        say_lost_groups(made.table, self.attributes, told)
+        if notes is None:
+            _warn_of(told)
+        return made
+
     def paths(self) -> list[Path]:
         """Where the images are."""
         return [self.root / path for path in self.table["path"]]
@@ -72,7 +112,7 @@ class Manifest:
         if missing:
             raise FmfairError(
                 f"{len(missing):,} of {plural(self.table.height, 'image')} not found below {self.root}: "
-                f"{listing(missing)}; name the folder that the paths start from (root), or leave these rows out"
+                f"{listing(missing)}; name the folder that the paths start from with root=, or leave these rows out"
             )
 
     def write(self, path: PathLike) -> None:
@@ -94,10 +134,11 @@ class Manifest:
 
 
 def read_manifest(
-    path: PathLike,
+    source: Any,
     *,
     root: PathLike | None = None,
     roles: Roles | None = None,
+    dataset: str | None = None,
     prompts: Prompts | dict[str, Prompts] | None = None,
     reading: str | None = None,
     check_files: bool = False,
@@ -106,37 +147,39 @@ def read_manifest(
     """Reads a manifest that fmfair wrote, or any table with a column of image paths.
 
     Args:
-        path: A Parquet file of `Manifest.write`; or a CSV, Parquet or other table of your own.
-        root: The folder that the paths start from. Without it, that of the manifest, or of the table's file.
+        source: A Parquet file of `Manifest.write`; or a table of your own: a file, or a Polars or pandas frame or
+            whatever else `fmfair.evaluate` takes.
+        root: The folder that the paths start from. Without it, that of the manifest, or of the table's file, or for a
+            frame the current one.
         roles: The columns of a table of your own; what is left out is found by its usual name. Of a manifest that
             fmfair wrote the labels and attributes that are wanted; what is left out is as it says.
+        dataset: What the data set is called in folders and results. Without it, as the manifest says, or as the file of
+            the table is called, or for a frame "data".
         prompts: The texts of the labels for zero-shot classification, in place of those of the manifest.
         reading: How the files are read, in place of what the manifest says, as `images.reading.Reading.of` takes it:
             `key=rnflt` names the array of archives, `window=-1250:250` the values shown as black and white, and
             `every=4`, `count=20`, `axis=2` the slices of volumes.
         check_files: Whether to look for every image.
-        notes: Takes what was found or assumed.
+        notes: Takes what was found or assumed; without it what changes how results must be read is warned of.
 
     Raises:
         FmfairError: The table cannot be read or is no manifest; all its problems are listed.
+
+    Examples:
+        >>> table = {"file": ["a.png", "b.png"], "patient": ["p", "q"], "split": ["Dev", "holdout"], "mass": [0, 1]}
+        >>> clinic = read_manifest(pl.DataFrame(table), roles=Roles(labels=["mass"]), dataset="clinic")
+        >>> clinic.of_split("test")["sample_id"].to_list()
+        ['b.png']
     """
-    place = Path(path).expanduser()
-    notes = Notes() if notes is None else notes
-    said = _description(place)
-    roles = Roles() if roles is None else roles
-    if said is None:
-        found = in_roles(place, roles, notes)
-        base = Path(root).expanduser() if root is not None else place.parent
-        about = About(dataset=place.name.split(".")[0], split="as given")
-    else:
-        try:
-            base = Path(root if root is not None else said["root"]).expanduser()
-            about = About.of_json(said["about"])
-            with place.open("rb") as file:
-                found = chosen(pl.read_parquet(file), said["labels"], said["attributes"], roles)
-        except (KeyError, TypeError, AttributeError, OSError, pl.exceptions.PolarsError) as error:
-            raise FmfairError(f"cannot read the manifest {path}: {error}") from error
+    if dataset is not None and not (isinstance(dataset, str) and dataset.strip()):
+        raise FmfairError(f"dataset={dataset!r} is no name; give a short text, such as dataset='clinic'")
+    told = Notes() if notes is None else notes
+    found, base, about = _read(source, Roles() if roles is None else roles, told)
+    if root is not None:
+        base = Path(root).expanduser()
     about = _prompted(about, prompts, found)
+    if dataset is not None:
+        about = replace(about, dataset=dataset)
     if reading is not None:
         about = replace(about, reading=str(Reading.of(reading)))
     manifest = Manifest(found.table, found.labels, found.attributes, base, about)
@@ -144,28 +187,44 @@ def read_manifest(
         manifest.check_files()
     shared = shared_patients(manifest.table)
     if shared:
-        notes.warn(f"{plural(shared, 'patient')} in more than one split, as in the published rule that made them")
+        told.warn(f"{plural(shared, 'patient')} in more than one split, as in the published rule that made them")
+    if notes is None:
+        _warn_of(told)
     return manifest
 
 
-def _description(path: Path) -> dict[str, Any] | None:
-    """What `Manifest.write` says in the metadata; None for a table of the user."""
-    if not path.is_file() or path.suffix.lower() not in (".parquet", ".pq"):
-        return None
-    try:
-        with path.open("rb") as file:
-            text = pl.read_parquet_metadata(file).get(KEY)
-        said: dict[str, Any] | None = None if text is None else json.loads(text)
-    except (OSError, json.JSONDecodeError, pl.exceptions.PolarsError) as error:
-        raise FmfairError(f"cannot read {path}: {error}") from error
-    if said is not None and not (isinstance(said, dict) and isinstance(said.get("schema_version"), int)):
-        raise FmfairError(f"cannot read the manifest {path}: what it says of itself is damaged; make it again")
-    if said is not None and said["schema_version"] > SCHEMA_VERSION:
-        raise FmfairError(
-            f"{path} was written by fmfair {said.get('fmfair_version')}, which is newer than this one "
-            f"({installed_version()}); update fmfair to read it"
-        )
-    return said
+def named_after(source: Any) -> str:
+    """What a data set is called whose table has no better name: as its file.
+
+    Examples:
+        >>> named_after("tables/clinic.2024.csv"), named_after("tables/*.csv"), named_after(pl.DataFrame())
+        ('clinic', 'data', 'data')
+    """
+    name = Path(source).name.split(".")[0] if isinstance(source, (str, os.PathLike)) else ""
+    return "data" if not name or any(mark in name for mark in GLOB_MARKS) else name
+
+
+def _warn_of(notes: Notes) -> None:
+    for sentence in notes.warnings:
+        warnings.warn(sentence, UserWarning, stacklevel=3)  # the public function lies between here and the caller
+
+
+def _read(source: Any, roles: Roles, notes: Notes) -> tuple[Found, Path, About]:
+    """The table of a manifest, the folder that its paths start from, and what is known of it."""
+    if not isinstance(source, (str, os.PathLike)):
+        found, base = in_roles(source, roles, notes), Path()
+    else:
+        place = Path(source).expanduser()
+        said = description_of(place)
+        if said is not None:
+            try:
+                with place.open("rb") as file:
+                    found = chosen(pl.read_parquet(file), said["labels"], said["attributes"], roles)
+                return found, Path(said["root"]).expanduser(), About.of_json(said["about"])
+            except (KeyError, TypeError, AttributeError, OSError, pl.exceptions.PolarsError) as error:
+                raise FmfairError(f"cannot read the manifest {source}: {error}") from error
+        found, base = in_roles(place, roles, notes), place.parent
+    return found, base, About(dataset=named_after(source), split="as given" if found.split else "")
 
 
 def _prompted(about: About, prompts: Prompts | dict[str, Prompts] | None, found: Found) -> About:
@@ -227,7 +286,7 @@ def _check_rows(manifest: Manifest, problems: Problems) -> None:
     if shared:
         problems.add(
             f"{plural(shared, 'patient')} in more than one split, so a test would be of patients seen in training; "
-            "split by patient"
+            f"{HOW_TO_SPLIT}"
         )
 
 

@@ -17,6 +17,7 @@ from fmfair.errors import FmfairError, Problems, check_choice, listing, plural
 from fmfair.runners.manifest import Manifest
 from fmfair.runners.parts import METADATA, SCHEMA_VERSION
 from fmfair.runners.similarity import Floats, probabilities
+from fmfair.runners.splits import HOW_TO_SPLIT
 from fmfair.runners.tables import MANIFEST, OK, PREDICTIONS, SPLITS, col
 
 # What makes a prediction of the slices of a volume: the slice with the highest score, or the mean of their log-odds.
@@ -92,7 +93,8 @@ def to_predict(manifest: Manifest, splits: Sequence[str]) -> pl.DataFrame:
     if rows.is_empty():
         there = manifest.table["split"].unique(maintain_order=True)
         raise FmfairError(
-            f"no image is in the split {listing(splits)}, so nothing is predicted; there is {listing(there)}"
+            f"no image is in the split {listing(splits)}, so nothing is predicted; there is {listing(there)}; "
+            f"{HOW_TO_SPLIT}"
         )
     return rows
 

@@ -16,6 +16,7 @@ from fmfair.runners.manifest import Manifest
 from fmfair.runners.predictions import Embedded, pooled, predictions, to_predict
 from fmfair.runners.selection import Judge, better
 from fmfair.runners.sgd import Floats, Head, Schedule, train
+from fmfair.runners.splits import HOW_TO_SPLIT
 
 SOLVERS = ("lbfgs", "sgd")
 # What decides between heads: nothing (the last epoch, strength 1), or on the validation split the mean cross-entropy
@@ -144,9 +145,11 @@ def needed_splits(manifest: Manifest, probe: Probe) -> dict[str, pl.DataFrame]:
     by = {s: manifest.of_split(s) for s in ("train", "validation") if s == "train" or probe.select != "last"}
     problems = Problems()
     if by["train"].is_empty():
-        problems.add("no image is in the split 'train'; split the manifest first")
+        problems.add("no image is in the split 'train'; " + HOW_TO_SPLIT)
     if "validation" in by and by["validation"].is_empty():
-        problems.add(f"select={probe.select!r} needs images in the split 'validation'; make one, or select='last'")
+        problems.add(
+            f"select={probe.select!r} needs images in the split 'validation', select='last' none; {HOW_TO_SPLIT}"
+        )
     lacking = [name for name in probe.groups if name not in manifest.attributes]
     if lacking:
         problems.add(f"groups: no attribute {listing(lacking)}; there is {listing(manifest.attributes)}")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -26,17 +26,22 @@ SPLIT_WORDS = {
     **dict.fromkeys(("validation", "val", "valid", "dev", "development"), "validation"),
     **dict.fromkeys(("test", "testing", "holdout"), "test"),
 }
+# What is said where nothing splits the images.
+ALL_TEST = "no column of splits: all images are test; name one with split= of Roles"
 
 
 @dataclass(frozen=True)
 class Roles:
     """The columns of a user's table, by what they are; what is left out is found by its usual name.
 
+    An empty text for `sample_id`, `patient_id` or `split` says that no column is that, whatever its name.
+
     Attributes:
         path: The images, as paths from the root.
         sample_id: What tells the images apart; where there is no such column, their paths.
         patient_id: The patients; where there is no such column, each image is one of its own.
-        split: train, validation and test; where there is no such column, all images are test.
+        split: train or training; validation, val, valid, dev or development; test, testing or holdout; in small or
+            capital letters. Where there is no such column, all images are test; `Manifest.split` makes splits.
         labels: Columns of 0 and 1, empty where unknown.
         attributes: Groups or numbers such as sex and age.
     """
@@ -51,12 +56,21 @@ class Roles:
 
 @dataclass(frozen=True)
 class Found:
-    """A table whose columns have the names of a manifest; `columns` are those that it has, or had."""
+    """A table whose columns have the names of a manifest.
+
+    Attributes:
+        table: The table.
+        labels: Its labels.
+        attributes: Its attributes.
+        columns: Those that it has, or had.
+        split: Whether something says which split an image is in.
+    """
 
     table: pl.DataFrame
     labels: tuple[str, ...]
     attributes: tuple[str, ...]
     columns: tuple[str, ...]
+    split: bool = True
 
 
 def chosen(table: pl.DataFrame, labels: Sequence[str], attributes: Sequence[str], roles: Roles) -> Found:
@@ -72,13 +86,14 @@ def chosen(table: pl.DataFrame, labels: Sequence[str], attributes: Sequence[str]
         FmfairError: It names other columns, or what the manifest itself says.
     """
     problems = Problems()
-    settled = [role for role in NAMES if getattr(roles, role) is not None]
+    settled = [f"{role}=" for role in NAMES if getattr(roles, role)]
     if settled:
         problems.add(
-            f"{listing(settled)}: a manifest that fmfair wrote says that itself; name labels and attributes only"
+            f"{', '.join(settled)}: a manifest that fmfair wrote says that itself; name labels and attributes only"
         )
     there = [name for name in table.columns if name not in MANIFEST]
-    named = [*_several("labels", roles.labels, [], ()), *_several("attributes", roles.attributes, [], ())]
+    _check_lists(roles)
+    named = [*(roles.labels or ()), *(roles.attributes or ())]
     for name in dict.fromkeys(name for name in named if name not in there):
         problems.add(f"no label or attribute {name!r}{near(name, there)}; there is {listing(there, 20)}")
     problems.raise_if_any()
@@ -93,35 +108,49 @@ def chosen(table: pl.DataFrame, labels: Sequence[str], attributes: Sequence[str]
     )
 
 
-def in_roles(path: Path, roles: Roles, notes: Notes) -> Found:
-    """The user's table with the columns of a manifest.
+def in_roles(source: Any, roles: Roles, notes: Notes) -> Found:
+    """The user's table with the columns of a manifest; no others are read.
+
+    Args:
+        source: Anything tabular, as `fmfair.readers.scan` takes it.
+        roles: Which column is what.
+        notes: Takes what was found or assumed.
 
     Raises:
         FmfairError: It cannot be read, or a column is missing.
     """
-    table = readers.scan(path).collect()
-    single = {role: _single(role, getattr(roles, role), table.columns) for role in NAMES}
-    labels = _several("labels", roles.labels, table.columns, ROLE_NAMES["y_true"])
-    found = (*(name for name in single.values() if name is not None), *labels)
-    free = [name for name in table.columns if name not in found]
-    attributes = tuple(_several("attributes", roles.attributes, free, ROLE_NAMES["attributes"]))
+    _check_lists(roles)
+    frame = readers.scan(source)
+    columns = readers.column_names(frame)
+    single = {role: _single(role, getattr(roles, role), columns) for role in NAMES}
+    labels = _several(roles.labels, columns, ROLE_NAMES["y_true"])
+    found = [name for name in (*single.values(), *labels) if name is not None]
+    attributes = _several(roles.attributes, [c for c in columns if c not in found], ROLE_NAMES["attributes"])
+    _check_there(single, {"labels": labels, "attributes": attributes}, columns)
+    table = readers.collect(frame, [*found, *attributes])
     problems = Problems()
-    if single["path"] is None:
-        problems.add(
-            f"no column with image paths; name it: roles=Roles(path='...'); there is {listing(table.columns, 20)}"
-        )
-    named = [*single.values(), *labels, *(roles.attributes or ())]
-    for name in dict.fromkeys(name for name in named if name is not None):
-        if name not in table.columns:
-            problems.add(f"no column {name!r}{near(name, table.columns)}; there is {listing(table.columns, 20)}")
-    problems.raise_if_any()
-    check_flat(table, (*found, *attributes), problems)
+    check_flat(table, table.columns, problems)
     problems.raise_if_any()
     _check_names((*labels, *attributes))
-    identified = _identified(table, single, notes)
+    identified = _identified(table, single, roles, notes)
     _say_found(roles, labels, attributes, notes)
-    columns = tuple(table.columns)
-    return Found(identified.hstack(table.select(map(col, (*labels, *attributes)))), tuple(labels), attributes, columns)
+    joined = identified.hstack(table.select(map(col, (*labels, *attributes))))
+    return Found(joined, tuple(labels), tuple(attributes), tuple(columns), single["split"] is not None)
+
+
+def _check_there(
+    single: Mapping[str, str | None], several: Mapping[str, Sequence[str]], columns: Sequence[str]
+) -> None:
+    """Refuses names that are no columns; each is told with the argument that named it."""
+    problems = Problems()
+    there = listing(columns, 20)
+    if single["path"] is None:
+        problems.add(f"no column with image paths; name it with path= of Roles; there is {there}")
+    named = [*single.items(), *((role, name) for role, names in several.items() for name in names)]
+    for role, name in named:
+        if name is not None and name not in columns:
+            problems.add(f"no column {name!r} ({role}=){near(str(name), columns)}; there is {there}")
+    problems.raise_if_any()
 
 
 def check_flat(table: pl.DataFrame, names: Sequence[str | None], problems: Problems) -> None:
@@ -146,27 +175,34 @@ def _check_names(named: Sequence[str]) -> None:
 
 def _single(role: str, given: str | None, columns: Sequence[str]) -> str | None:
     if given is not None:
-        return given
+        return given or None
     folded = {normalise(name): name for name in reversed(columns)}
     return next((folded[name] for name in NAMES[role] if name in folded), None)
 
 
-def _several(role: str, given: Sequence[str] | None, columns: Sequence[str], usual: Sequence[str]) -> list[str]:
-    if isinstance(given, str):
-        raise FmfairError(f"{role}={given!r} is one text; give a list of columns: {role}=[{given!r}]")
+def _check_lists(roles: Roles) -> None:
+    problems = Problems()
+    for role, given in (("labels", roles.labels), ("attributes", roles.attributes)):
+        if isinstance(given, str):
+            problems.add(f"{role}={given!r} is one text; give a list of columns: {role}=[{given!r}]")
+    problems.raise_if_any()
+
+
+def _several(given: Sequence[str] | None, columns: Sequence[str], usual: Sequence[str]) -> list[str]:
     return list(given) if given is not None else [name for name in columns if normalise(name) in usual]
 
 
-def _identified(table: pl.DataFrame, single: dict[str, str | None], notes: Notes) -> pl.DataFrame:
+def _identified(table: pl.DataFrame, single: Mapping[str, str | None], roles: Roles, notes: Notes) -> pl.DataFrame:
     """The four columns that every manifest has; what is missing is made up from the others, and said."""
     path, sample, patient, split = (single[role] for role in ("path", "sample_id", "patient_id", "split"))
     assert path is not None
     if sample is None:
         notes.say(f"no column of sample ids: the paths in {path!r} take their place")
     if patient is None:
-        notes.warn("no column of patients: every image counts as a patient of its own; name one with patient_id=")
+        told = notes.warn if roles.patient_id is None else notes.say
+        told("no column of patients: every image counts as a patient of its own; name one with patient_id= of Roles")
     if split is None:
-        notes.say("no column of splits: all images are test")
+        notes.say(ALL_TEST)
     word = pl.lit("test") if split is None else col(split).cast(pl.String).str.strip_chars()
     return table.select(
         sample_id=col(sample or path).cast(pl.String),
@@ -180,5 +216,7 @@ def _say_found(roles: Roles, labels: Sequence[str], attributes: Sequence[str], n
     for role, given, columns in (("labels", roles.labels, labels), ("attributes", roles.attributes, attributes)):
         if given is None:
             notes.say(
-                f"{role} found by name: {listing(columns, 20)}" if columns else f"no column of {role} found by name"
+                f"{role} found by name: {listing(columns, 20)}"
+                if columns
+                else f"no column of {role} found by name; name them with {role}= of Roles"
             )

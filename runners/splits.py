@@ -21,6 +21,8 @@ AGES = (18.0, 40.0, 60.0, 80.0)
 # A column with more numbers than this is no list of groups.
 MOST_NUMBERS = 20
 MISSING = "missing"
+# What to do where a split is needed.
+HOW_TO_SPLIT = "fmfair data TABLE --ratio 0.7,0.1,0.2 splits by patient, in Python Manifest.split()"
 
 
 def split_by_patient(
@@ -51,7 +53,7 @@ def split_by_patient(
         >>> split_by_patient(table, ratio=(0.5, 0.25, 0.25)).to_list()
         ['train', 'train', 'validation', 'test', 'train']
     """
-    _check(table, ratio, balance)
+    _check(table, ratio, balance, bins or {})
     cells = _cells(table, balance, bins or {})
     patients, row_patients = _numbered(table["patient_id"].cast(pl.String))
     wanted = [i for i, share in enumerate(ratio) if share > 0]
@@ -109,6 +111,30 @@ def split_as_fairmedfm(table: pl.DataFrame, notes: Notes, *, sex: str = "sex") -
     return split
 
 
+def split_told(ratio: Sequence[float], seed: int, balance: Sequence[str]) -> str:
+    """How a split by patient was made, in words.
+
+    Examples:
+        >>> split_told((0.7, 0.1, 0.2), 0, ["sex", "mass"])
+        'by patient, ratio 0.7/0.1/0.2, seed 0, balanced over sex, mass'
+    """
+    over = f", balanced over {', '.join(balance)}" if balance else ""
+    return f"by patient, ratio {'/'.join(f'{share:g}' for share in ratio)}, seed {seed}{over}"
+
+
+def say_lost_groups(table: pl.DataFrame, attributes: Sequence[str], notes: Notes) -> None:
+    """Warns of groups that no test could say anything about; measurements have none until they are cut."""
+    test = table.filter(pl.col("split") == "test")
+    for name in attributes if test.height else ():
+        if (table[name].dtype.is_numeric() and name != "age") or groups_of(table[name]).n_unique() > MOST_NUMBERS:
+            continue
+        lost = {*groups_of(table[name]).unique()} - {*groups_of(test[name]).unique()} - {MISSING}
+        if lost:
+            notes.warn(
+                f"attribute {name!r}: no image of {listing(sorted(lost))} is in the test; balance= shares it out"
+            )
+
+
 def drawn(count: int, size: int) -> NDArray[np.int64]:
     """The positions that scikit-learn's `train_test_split(test_size=size, random_state=0)` draws for the test.
 
@@ -120,10 +146,21 @@ def drawn(count: int, size: int) -> NDArray[np.int64]:
     return np.asarray(generator.permutation(count)[:size])
 
 
-def _check(table: pl.DataFrame, ratio: Sequence[float], balance: Sequence[str]) -> None:
+def _check(
+    table: pl.DataFrame, ratio: Sequence[float], balance: Sequence[str], bins: Mapping[str, Sequence[float]]
+) -> None:
     problems = Problems()
-    if len(ratio) != len(SPLITS) or not all(math.isfinite(r) and r >= 0 for r in ratio) or sum(ratio) <= 0:
-        problems.add(f"ratio={tuple(ratio)} must be three shares, of training, validation and test: {RATIO}")
+    try:
+        usable = len(ratio) == len(SPLITS) and all(math.isfinite(r) and r >= 0 for r in ratio) and sum(ratio) > 0
+    except TypeError:
+        usable = False
+    if not usable:
+        problems.add(f"ratio={ratio} must be three shares, of training, validation and test: {RATIO}")
+    if isinstance(balance, str):
+        problems.add(f"balance={balance!r} is one text; give a list of columns: balance=[{balance!r}]")
+        balance = ()
+    for name in (name for name in bins if name not in balance):
+        problems.add(f"bins= cuts {name!r}, which is not balanced over; name it in balance= too")
     for name in ("patient_id", *balance):
         if name not in table.columns:
             problems.add(

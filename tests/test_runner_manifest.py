@@ -114,7 +114,8 @@ def test_all_problems_are_told_at_once() -> None:
         "sample_id is not unique in 2 rows (rows 0, 1, counted from 0)",
         "split is none of 'train', 'validation', 'test' in 1 row (row 1)",
         "label 'glaucoma' is neither 0, 1 nor empty (unknown) in 2 rows (rows 1, 3, counted from 0)",
-        "1 patient in more than one split, so a test would be of patients seen in training; split by patient",
+        "1 patient in more than one split, so a test would be of patients seen in training; fmfair data TABLE --ratio "
+        "0.7,0.1,0.2 splits by patient, in Python Manifest.split()",
     ]
 
 
@@ -223,9 +224,9 @@ def test_without_patients_and_splits_each_image_is_a_patient_and_all_are_test(tm
     assert read.table["patient_id"].to_list() == ["a.png", "b.png"]
     assert read.table["split"].to_list() == ["test", "test"]
     assert notes.warnings == [
-        "no column of patients: every image counts as a patient of its own; name one with patient_id="
+        "no column of patients: every image counts as a patient of its own; name one with patient_id= of Roles"
     ]
-    assert "no column of splits: all images are test" in notes
+    assert "no column of splits: all images are test; name one with split= of Roles" in notes
 
 
 def test_problems_of_a_users_table_are_told_at_once(tmp_path: Path) -> None:
@@ -233,8 +234,8 @@ def test_problems_of_a_users_table_are_told_at_once(tmp_path: Path) -> None:
         read_manifest(user_table(tmp_path, "picture,lable\na.png,1\n"), roles=Roles(labels=["label"], split="fold"))
     assert [problem.split(";")[0] for problem in error.value.problems] == [
         "no column with image paths",
-        "no column 'fold'",
-        "no column 'label'",
+        "no column 'fold' (split=)",
+        "no column 'label' (labels=)",
     ]
     assert "did you mean 'lable'?" in str(error.value)
 

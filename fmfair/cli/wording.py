@@ -19,6 +19,7 @@ _PHRASES = (
     (" (or fmfair.metrics.list_metrics())", ""),
     (", a mapping from by-key to number", ""),
     ("; a list in by= chooses them", "; --no-by switches this off"),
+    (" of Roles", ""),
     ("leave out roles=", "leave out --labels and --sensitive"),
     ("register() adds a model of your own", "--register adds models of your own"),
     ("; None leaves the intervals out", "; none leaves the intervals out"),

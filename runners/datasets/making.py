@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from fmfair.runners.datasets.splitting import with_split
 from fmfair.runners.datasets.templates import col, columns_of, filled
 from fmfair.runners.description import About
 from fmfair.runners.manifest import Manifest
-from fmfair.runners.splits import MISSING, groups_of
+from fmfair.runners.splits import say_lost_groups
 
 
 def make_manifest(name: PathLike, root: PathLike, *, notes: Notes | None = None, **choices: Any) -> Manifest:
@@ -68,7 +67,7 @@ def manifest_of(job: Job) -> Manifest:
     )
     for note in how.notes:
         job.notes.say(note)
-    _say_lost_groups(table, attributes, job.notes)
+    say_lost_groups(table, attributes, job.notes)
     return Manifest(table, labels, attributes, root, about)
 
 
@@ -183,16 +182,3 @@ def _differences(how: Recipe, table: pl.DataFrame) -> list[str]:
         if n is not None and key in found and found[key] != n
     ]
     return [f"the release differs from what was published of it: {'; '.join(wrong)}"] if wrong else []
-
-
-def _say_lost_groups(table: pl.DataFrame, attributes: Sequence[str], notes: Notes) -> None:
-    """Groups that no test could say anything about."""
-    test = table.filter(pl.col("split") == "test")
-    for name in attributes:
-        if table[name].dtype.is_numeric() and name != "age":
-            continue
-        lost = {*groups_of(table[name]).unique()} - {*groups_of(test[name]).unique()} - {MISSING}
-        if lost:
-            notes.warn(
-                f"attribute {name!r}: no image of {listing(sorted(lost))} is in the test; balance= shares it out"
-            )

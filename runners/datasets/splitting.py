@@ -9,7 +9,7 @@ from fmfair.runners.datasets.choices import Job
 from fmfair.runners.datasets.rules import cleaned, read_labels
 from fmfair.runners.datasets.sources import read_names
 from fmfair.runners.datasets.templates import col
-from fmfair.runners.splits import split_as_fairmedfm, split_by_patient
+from fmfair.runners.splits import split_as_fairmedfm, split_by_patient, split_told
 
 PUBLISHED = "the published FairMedFM rule: of each sex a fifth of the rarer one, drawn as images"
 
@@ -36,8 +36,7 @@ def with_split(job: Job, frame: pl.DataFrame, table: pl.DataFrame) -> tuple[pl.D
         table = table.filter(there)
         split = split_by_patient(table, ratio=chosen.ratio, seed=chosen.seed, balance=chosen.balance, bins=chosen.bins)
         table = table.with_columns(split)
-        over = f", balanced over {', '.join(chosen.balance)}" if chosen.balance else ""
-        said = f"by patient, ratio {'/'.join(f'{r:g}' for r in chosen.ratio)}, seed {chosen.seed}{over}"
+        said = split_told(chosen.ratio, chosen.seed, chosen.balance)
     without = table["split"].null_count()
     if without:
         notes.warn(f"{plural(without, 'image')} in no split, left out")
