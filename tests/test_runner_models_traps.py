@@ -189,6 +189,16 @@ def test_8_timm_gives_the_token_that_the_entry_names(name: str, tmp_path: Path) 
     torch.testing.assert_close(model.encode_images(pictures()).feature, expected)
 
 
+@pytest.mark.parametrize("name", ["dinov2_base", "dinov3_base", "medmae"])
+def test_8_the_mean_of_patches_has_no_other_token(name: str, tmp_path: Path) -> None:
+    model = loaded(name, tmp_path, feature="patch_mean")
+    net, prefix = model.tower.module, model.entry.feature.prefix_tokens
+    tokens = net.forward_features(pictures()) if name == "medmae" else net(pixel_values=pictures()).last_hidden_state
+    side = 14 if name == "dinov2_base" else 16
+    assert tokens.shape[1] - prefix == (SMALL_SIDE // side) ** 2
+    torch.testing.assert_close(model.encode_images(pictures()).feature, tokens[:, prefix:].mean(dim=1))
+
+
 def test_8_retfound_takes_the_mean_of_patches_under_a_plain_norm(tmp_path: Path) -> None:
     model = loaded("retfound_cfp", tmp_path)
     assert model.report.missing == ("fc_norm.weight", "fc_norm.bias")
