@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fmfair.errors import FmfairError, Problems, listing, near, plural
 from fmfair.notes import Notes
-from fmfair.runners.tables import SPLITS
+from fmfair.runners.tables import MANIFEST, SPLITS
 
 RATIO = (0.7, 0.1, 0.2)
 # Where ages are cut to balance over them, as `fmfair.evaluate` cuts them.
@@ -155,17 +155,17 @@ def _check(
     except TypeError:
         usable = False
     if not usable:
-        problems.add(f"ratio={ratio} must be three shares, of training, validation and test: {RATIO}")
+        problems.add(f"ratio= must be three shares, of training, validation and test, such as {RATIO}; it is {ratio}")
     if isinstance(balance, str):
         problems.add(f"balance={balance!r} is one text; give a list of columns: balance=[{balance!r}]")
         balance = ()
     for name in (name for name in bins if name not in balance):
         problems.add(f"bins= cuts {name!r}, which is not balanced over; name it in balance= too")
-    for name in ("patient_id", *balance):
-        if name not in table.columns:
-            problems.add(
-                f"no column {name!r} to split by{near(name, table.columns)}; there is {listing(table.columns)}"
-            )
+    there = [name for name in table.columns if name not in MANIFEST]
+    for name in (name for name in balance if name not in table.columns):
+        problems.add(f"no column {name!r} (balance=){near(name, there)}; there is {listing(there, 20)}")
+    if "patient_id" not in table.columns:
+        problems.add("no column 'patient_id' to split by")
     if "patient_id" in table.columns and table["patient_id"].null_count():
         problems.add(f"patient_id is missing in {plural(table['patient_id'].null_count(), 'row')}")
     problems.raise_if_any()

@@ -282,7 +282,8 @@ def test_the_command_line_splits_names_as_fmfair_score_does(tmp_path: Path, suff
     path = tmp_path / f"m.{suffix}"
     made.write(path) if suffix == "parquet" else table.write_csv(path)
 
-    given = {"manifest": str(path), "labels": ["amd,glaucoma"], "root": None, "reading": None, "quiet": True}
+    unset = dict.fromkeys(("root", "reading", "path", "sample_id", "patient_id", "split", "dataset"))
+    given = {**unset, "manifest": str(path), "labels": ["amd,glaucoma"], "quiet": True}
     read = _manifest({**given, "attributes": ["sex, as told,age"]}, {})
 
     assert (read.labels, read.attributes) == (("amd", "glaucoma"), ("sex, as told", "age"))

@@ -176,7 +176,7 @@ def test_ages_are_balanced_between_their_cut_points_and_exactly_sixty_is_in_the_
         ({"ratio": (0.8, -0.1, 0.3)}, "must be three shares"),
         ({"ratio": (0.8, math.nan, 0.2)}, "must be three shares"),
         ({"ratio": (0, 0, 0)}, "must be three shares"),
-        ({"balance": ["sexx"]}, "no column 'sexx' to split by; did you mean 'sex'?"),
+        ({"balance": ["sexx"]}, r"no column 'sexx' \(balance=\); did you mean 'sex'\?"),
         ({"balance": ["weight"]}, r"'weight' holds many numbers; give its cut points: bins=\{'weight'"),
         ({"balance": ["sex"], "bins": {"sex": [1]}}, "'sex' needs cut points and numbers"),
         ({"balance": ["weight"], "bins": {"weight": []}}, "'weight' needs cut points and numbers"),

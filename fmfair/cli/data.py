@@ -1,4 +1,4 @@
-"""`fmfair data`: manifests of public data sets, from their releases."""
+"""`fmfair data`: manifests of public data sets, from their releases, and of tables of one's own."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fmfair.cli import output, parsing
-from fmfair.errors import FmfairError, plural
+from fmfair.cli import output, own_table, parsing
+from fmfair.errors import FmfairError, Problems, plural
 from fmfair.notes import Notes
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ WIDTH = 100
 
 
 def data(given: Mapping[str, Any], flags: Mapping[str, str]) -> int:
-    """Lists the data sets, tells about one, or makes its manifest.
+    """Lists the data sets, tells about one, or makes its manifest or that of a table.
 
     Args:
         given: The value of every option, by the name of the argument that it stands for; None where left out.
@@ -30,7 +31,6 @@ def data(given: Mapping[str, Any], flags: Mapping[str, str]) -> int:
     Raises:
         FmfairError: The release or an option cannot be used. Then nothing was written.
     """
-    from fmfair.cli.wording import in_flags
     from fmfair.runners.datasets import make_manifest, recipe, recipe_text, recipes
 
     if given["name"] is None:
@@ -39,6 +39,8 @@ def data(given: Mapping[str, Any], flags: Mapping[str, str]) -> int:
                 raise FmfairError(f"name the data set before {flags[name]}: {', '.join(recipes())}, or a recipe")
         output.say(_list([recipe(name) for name in recipes()]), sys.stdout)
         return 0
+    if own_table.is_table(given["name"]):
+        return _of_table(given, flags)
     how = recipe(given["name"])
     if given["recipe"]:
         output.say(recipe_text(given["name"])[1], sys.stdout)
@@ -46,10 +48,41 @@ def data(given: Mapping[str, Any], flags: Mapping[str, str]) -> int:
     if given["about"] or given["root"] is None:
         output.say(_card(how), sys.stdout)
         return 0
-    place, notes = _place(given, how.name), Notes()
+    problems, choices = Problems(), dict[str, Any]()
+    with problems.collecting():
+        place = _place(given, how.name)
+    for part in (partial(_of_recipe, given, flags), partial(_splitting, given)):
+        with problems.collecting():
+            choices |= part()
+    problems.raise_if_any()
+    notes = Notes()
     with output.spinner("reading", shown=not given["quiet"]):
-        manifest = make_manifest(given["name"], given["root"], notes=notes, **_choices(given))
+        manifest = make_manifest(given["name"], given["root"], notes=notes, **choices)
         manifest.write(place)
+    return _made(place, manifest, notes, given, flags)
+
+
+def _of_table(given: Mapping[str, Any], flags: Mapping[str, str]) -> int:
+    """Makes the manifest of a table."""
+    from fmfair.runners.manifest import named_after
+
+    problems, notes = Problems(), Notes()
+    with problems.collecting():
+        place = _place(given, named_after(given["name"]))
+    with problems.collecting():
+        splitting = _splitting(given)
+    with problems.collecting():
+        own_table.check(given, flags)
+    problems.raise_if_any()
+    with output.spinner("reading", shown=not given["quiet"]):
+        manifest = own_table.make(given, splitting, notes)
+        manifest.write(place)
+    return _made(place, manifest, notes, given, flags)
+
+
+def _made(place: Path, manifest: Manifest, notes: Notes, given: Mapping[str, Any], flags: Mapping[str, str]) -> int:
+    from fmfair.cli.wording import in_flags
+
     output.say(f"{place}: {_told(manifest)}\n", sys.stdout)
     for note in [] if given["quiet"] else notes:
         output.say_note(in_flags(note, flags), warning=note in notes.warnings)
@@ -57,32 +90,50 @@ def data(given: Mapping[str, Any], flags: Mapping[str, str]) -> int:
 
 
 def _place(given: Mapping[str, Any], name: str) -> Path:
-    place = Path(given["output_path"] or f"{name}.parquet")
+    place = Path(given["output_path"] or f"{name}.parquet").expanduser()
     if place.suffix.lower() != ".parquet":
         raise FmfairError(f"--output {place} must end in .parquet, for example --output {name}.parquet")
+    table = Path(given["name"]).expanduser()
+    if place.exists() and table.exists() and place.samefile(table):
+        raise FmfairError(f"{place} is the table itself; name another file with --output")
     return place
 
 
-def _choices(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options as the arguments of `make_manifest`."""
+def _of_recipe(given: Mapping[str, Any], flags: Mapping[str, str]) -> dict[str, Any]:
+    """The options as the arguments of `make_manifest`, but for those of the split by patient."""
+    problems = Problems()
+    of_tables = [flags[name] for name in own_table.OF_TABLES if given[name]]
+    if of_tables:
+        problems.add(f"{', '.join(of_tables)}: only for a table of your own; the recipe says what is what")
     if given["fairmedfm_split"] and given["split"] not in (None, "fairmedfm"):
-        raise FmfairError(f"--fairmedfm-split and --split {given['split']} exclude each other; leave one out")
-    names = ("labels", "missing_images", "split", "seed")
-    choices = {name: given[name] for name in names if given[name] is not None}
+        problems.add(f"--fairmedfm-split and --split {given['split']} exclude each other; leave one out")
+    labels = given["labels"] or ["standard"]
+    if len(labels) > 1:
+        problems.add(f"--labels {' '.join(labels)}: columns are for a table of your own; use standard or fairmedfm")
+    problems.raise_if_any()
+    choices = {name: given[name] for name in ("missing_images", "split") if given[name] is not None}
     if given["fairmedfm_split"]:
         choices["split"] = "fairmedfm"
+    return {**choices, "labels": labels[0]}
+
+
+def _splitting(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that say how to split by patient; names of columns are not looked up yet."""
+    problems, choices = Problems(), dict[str, Any]()
+    if given["seed"] is not None:
+        choices["seed"] = given["seed"]
     if given["ratio"] is not None:
         try:
             choices["ratio"] = tuple(float(share) for share in given["ratio"].split(","))
         except ValueError:
-            raise FmfairError(f"--ratio {given['ratio']}: expected three shares such as 0.7,0.1,0.2") from None
+            problems.add(f"--ratio {given['ratio']}: expected three shares such as 0.7,0.1,0.2")
     if given["balance"]:
-        choices["balance"] = [name.strip() for text in given["balance"] for name in text.split(",")]
-    if given["bins"]:
-        bins = parsing.bins(given["bins"])
+        choices["balance"] = parsing.column_names(given["balance"], ())
+    with problems.collecting():
+        choices |= {"bins": bins} if (bins := parsing.bins(given["bins"] or [])) else {}
         if any(isinstance(cuts, int) for cuts in bins.values()):
-            raise FmfairError("--bins of splits are cut points, such as age=40,60")
-        choices["bins"] = bins
+            problems.add("--bins of splits are cut points, such as age=40,60")
+    problems.raise_if_any()
     return choices
 
 

@@ -117,25 +117,17 @@ def _study(given: Given, flags: Mapping[str, str]) -> Study:
 
 
 def _manifest(given: Given, flags: Mapping[str, str]) -> Manifest:
-    from fmfair import readers
+    from fmfair.cli import own_table
     from fmfair.cli.wording import in_flags
-    from fmfair.runners.manifest import read_manifest
     from fmfair.runners.prompts import read_prompts
-    from fmfair.runners.roles import Roles
 
-    named = (given["labels"], given["attributes"])
-    commas = any("," in text for texts in named for text in texts or ())
-    names = readers.column_names(readers.scan(given["manifest"])) if commas else []
-    labels, attributes = (parsing.column_names(texts, names) if texts else None for texts in named)
-    prompts = given.get("prompts")
-    notes = Notes()
-    manifest = read_manifest(
+    prompts, notes = given.get("prompts"), Notes()
+    manifest = own_table.read(
         given["manifest"],
-        root=given["root"],
-        roles=Roles(labels=labels, attributes=attributes),
+        given,
+        notes,
         prompts=None if prompts is None else read_prompts(prompts),
         reading=given["reading"],
-        notes=notes,
     )
     for note in [] if given["quiet"] else notes:
         output.say_note(in_flags(note, flags), warning=note in notes.warnings)

@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from fmfair.cli.data_options import DATASET, TABLE_OPTIONS
 from fmfair.cli.options import Option
 
 MANIFEST: Mapping[str, Any] = {
@@ -18,6 +19,10 @@ _DATA = (
     Option("root", "--root", "DIR", "The folder that image paths start from; default that of the manifest"),
     Option("labels", "--labels", "COL...", "Labels: of your own table, or some of the manifest's", "texts"),
     Option("attributes", "--sensitive", "COL...", "Attributes: of your own table, or some of the manifest's", "texts"),
+    *TABLE_OPTIONS,
+    Option("split", "--split", "COL",
+           "The split of your own table: train|training, validation|val|valid|dev|development, test|testing|holdout"),
+    DATASET._replace(text="What the data set is called in folders and results; default as the manifest or file"),
     Option("reading", "--reading", "TEXT",
            "How files are read: 'key=ARRAY window=LOW:HIGH every=N count=N axis=N'; default as the manifest says"),
     Option("splits", "--splits", "NAME...", "Which images are predicted; default test", "texts"),
@@ -81,9 +86,9 @@ EMBED_EPILOG = """[bold]Examples[/bold]
 
 fmfair run embed papila.parquet --model retfound_cfp --checkpoint RETFound_mae_natureCFP.pth --output runs
 
-fmfair run embed cxp.parquet --model biomedclip --shard 2/4 --batch-size 256
+fmfair run embed chexpert.parquet --model biomedclip --shard 2/4 --batch-size 256
 
-fmfair run embed cxp.parquet --model biomedclip --retry
+fmfair run embed chexpert.parquet --model biomedclip --retry
 
 Images are decoded and encoded once; the other usages start from the embeddings. A run that was stopped goes on where it
 was, several jobs may work in one folder, and images that were mended since are read with --retry. Exit status: 0 done;
@@ -99,9 +104,9 @@ fmfair run linear-probe papila.parquet --model rad_dino --solver sgd --select la
 What is not embedded yet is embedded first. Exit status: 0 done; 2 an input or option cannot be used."""
 ZERO_SHOT_EPILOG = """[bold]Examples[/bold]
 
-fmfair run zero-shot cxp.parquet --model biomedclip --output runs
+fmfair run zero-shot chexpert.parquet --model biomedclip --output runs
 
-fmfair run zero-shot cxp.parquet --model chexzero --checkpoint best.pt --scale learned
+fmfair run zero-shot chexpert.parquet --model chexzero --checkpoint best.pt --scale learned
 
 fmfair run zero-shot digits.csv --labels zero one two --prompts digits.toml --among classes --model mine
 

@@ -254,9 +254,22 @@ def recipe_text(name: PathLike) -> tuple[str, str]:
             raise FmfairError(f"cannot read the recipe {place}: {why}") from error
     key = str(name).strip().lower().replace("-", "_")
     if key not in recipes():
-        own = "; a recipe of your own is a file that ends in .toml"
-        raise FmfairError(f"no data set {str(name)!r}{near(key, recipes())}; there is {listing(recipes(), 20)}{own}")
+        raise FmfairError(
+            f"no data set {str(name)!r}{near(key, recipes()) or _abbreviated(key)}; there is {listing(recipes(), 20)}; "
+            "a recipe of your own is a file that ends in .toml, and a table of your own, such as mine.csv, needs none: "
+            "read_manifest (command line: fmfair data mine.csv)"
+        )
     return key, files("fmfair.runners.datasets").joinpath(f"{key}.toml").read_text(encoding="utf-8")
+
+
+def _abbreviated(key: str) -> str:
+    """A hint at a name that has these letters, the first of them first: `cxp` for `chexpert`."""
+
+    def has_letters(name: str) -> bool:
+        left = iter(name)
+        return name[:1] == key[:1] and all(letter in left for letter in key)
+
+    return next((f"; did you mean {name!r}?" for name in recipes() if len(key) > 1 and has_letters(name)), "")
 
 
 def recipe_of(name: str, given: Mapping[str, Any]) -> Recipe:
