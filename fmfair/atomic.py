@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import shutil
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +17,9 @@ from fmfair.errors import FmfairError
 
 PathLike = str | os.PathLike[str]
 
+# A temporary file that was not written to for an hour is one that a killed process left: no table takes as long.
+LEFT_OVER_S = 3600
+_TEMPORARY = re.compile(r"\.[0-9a-f]{32}\.tmp")
 # Paths are taken from the working folder, and swapped: AT_FDCWD, and RENAME_EXCHANGE or RENAME_SWAP.
 _HERE, _SWAP = -100, 2
 
@@ -73,6 +78,14 @@ def whole_folder(path: PathLike, foreign: Callable[[Path], list[str]]) -> Iterat
             _take_place(temporary, target)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+def remove_left_over(folder: Path) -> None:
+    """Removes the temporary files of a folder that no process can still be at, as one that was killed leaves them."""
+    for file in folder.glob(".*.tmp"):
+        with suppress(OSError):
+            if _TEMPORARY.fullmatch(file.name) and file.is_file() and time.time() - file.stat().st_mtime > LEFT_OVER_S:
+                file.unlink()
 
 
 def _take_place(new: Path, target: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,21 +19,20 @@ import polars as pl
 
 from fmfair.errors import FmfairError, Problems, plural
 from fmfair.runners.batches import Image, Read, decoded, gathered, made_ahead
+from fmfair.runners.catalogue import Catalogue, part_size
 from fmfair.runners.faults import Faults
-from fmfair.runners.parts import Parts
+from fmfair.runners.parts import Parts, complete
 from fmfair.runners.progress import progress
-from fmfair.runners.provenance import table_hash, versions
+from fmfair.runners.provenance import versions
 from fmfair.runners.tables import EMBEDDINGS, NOT_FINITE, OK, UNREADABLE
 
 if TYPE_CHECKING:
     from fmfair.runners.manifest import Manifest
     from fmfair.runners.models.encoder import Features, ImageEncoder
 
-# Images of a part: what a killed run has to do again, at most.
+# The most images of a part: what a killed run has to do again.
 PART = 1024
 BATCH = 32
-# The columns of a manifest that embeddings depend on; labels, groups and splits may change.
-IMAGES = ("sample_id", "path")
 
 
 @dataclass(frozen=True)
@@ -96,6 +95,13 @@ class Tally:
     faults: Faults = field(default_factory=Faults)
 
 
+class Stopped(KeyboardInterrupt):
+    """A run that was stopped from the keyboard, with what is kept of it."""
+
+    def __init__(self, kept: int, images: int) -> None:
+        super().__init__(f"stopped; {kept:,} of {plural(images, 'image')} are kept, the same command goes on")
+
+
 def embed(
     manifest: Manifest,
     encoder: ImageEncoder,
@@ -108,7 +114,7 @@ def embed(
     """Encode the images of a manifest, and go on where an earlier call stopped.
 
     Args:
-        manifest: Which images.
+        manifest: Which images; those that the folder does not have yet are added to it.
         encoder: The model, with what it is fed.
         folder: Where the parts go.
         read: Reads one file as what the model is fed.
@@ -120,20 +126,20 @@ def embed(
 
     Raises:
         FmfairError: The folder holds another run or cannot be written, or the model cannot encode the images.
+        Stopped: It was stopped from the keyboard; the parts that are done are kept.
     """
     how = how or How()
-    images = manifest.table.select(IMAGES)
-    every = [images.slice(start, PART) for start in range(0, max(images.height, 1), PART)]
-    recorded = {"versions": versions(), "device": str(encoder.device)}
-    parts = Parts(Path(folder), len(every), _identity(manifest, encoder), recorded)
-    if retry or parts.missing():
+    wanted = listed(manifest)
+    if retry or not complete(Path(folder), wanted):
         _check_some_are_there(manifest)
-    parts.begin()
-    began, tally, left = time.perf_counter(), Tally(parts.folder), 0
-    again = _not_encoded(parts, every, how) if retry else {}
+    recorded = {"versions": versions(), "device": str(encoder.device)}
+    parts = Parts.begun(Path(folder), wanted, _identity(manifest, encoder), recorded)
+    every, images = parts.images.parts, wanted.table
+    again = _not_encoded(parts, images, how) if retry else {}
     work = {k: every[k] for k in parts.missing(how.job, how.jobs)} | again
     title, total = f"{encoder.entry.name} on {manifest.about.dataset}", sum(some.height for some in work.values())
-    with progress(title, total, shown=how.progress and total > 0) as advance:
+    began, tally, left = time.perf_counter(), Tally(parts.folder), 0
+    with _stoppable(parts), progress(title, total, shown=how.progress and total > 0) as advance:
         for number, some in work.items():
             with parts.claimed(number, there=number in again) as ours:
                 if ours:
@@ -146,14 +152,37 @@ def embed(
                 else:
                     left += number in again
     tally.seconds, tally.left = time.perf_counter() - began, len(parts.missing()) + left
-    tally.faults = Faults.of(parts.rows()) if parts.there() else Faults()
+    there = parts.rows().join(images.lazy(), on="sample_id", how="semi") if parts.there() else None
+    tally.faults = Faults() if there is None else Faults.of(there)
     return tally
 
 
-def _not_encoded(parts: Parts, every: Sequence[pl.DataFrame], how: How) -> dict[int, pl.DataFrame]:
-    """The images of the parts that are there of which something could not be encoded, by part."""
+def listed(manifest: Manifest) -> Catalogue:
+    """The images of a manifest, in the parts that a run of them alone would have."""
+    return Catalogue.of(manifest.table, manifest.root, part_size(manifest.table.height, PART))
+
+
+@contextmanager
+def _stoppable(parts: Parts) -> Iterator[None]:
+    """Says what is kept of a run that is stopped from the keyboard."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        kept = sum(parts.images.parts[k].height for k in parts.there())
+        raise Stopped(kept, parts.images.table.height) from stop
+
+
+def _not_encoded(parts: Parts, images: pl.DataFrame, how: How) -> dict[int, pl.DataFrame]:
+    """Those of the images whose parts are there and of which something could not be encoded, by part."""
     bad = {k: parts.read(k).filter(pl.col("status") != OK)["sample_id"] for k in parts.there(how.job, how.jobs)}
-    return {k: every[k].filter(pl.col("sample_id").is_in(ids.implode())) for k, ids in bad.items() if len(ids)}
+    wanted = images.select("sample_id")
+    some = {
+        k: parts.images.parts[k]
+        .filter(pl.col("sample_id").is_in(ids.implode()))
+        .join(wanted, on="sample_id", how="semi", maintain_order="left")
+        for k, ids in bad.items()
+    }
+    return {k: rows for k, rows in some.items() if rows.height}
 
 
 def _merged(part: pl.DataFrame, renewed: pl.DataFrame, images: pl.DataFrame) -> pl.DataFrame:
@@ -174,19 +203,8 @@ def _check_some_are_there(manifest: Manifest) -> None:
 
 
 def _identity(manifest: Manifest, encoder: ImageEncoder) -> dict[str, Any]:
-    """What embeddings depend on; labels, groups and where the images lie are not among it."""
-    return {
-        "kind": "embeddings",
-        "images": images_hash(manifest),
-        "reading": manifest.about.reading,
-        "rows_per_part": PART,
-        "model": encoder.identity,
-    }
-
-
-def images_hash(manifest: Manifest) -> str:
-    """What embeddings keep of the images that they are of."""
-    return table_hash(manifest.table.select(IMAGES))
+    """What embeddings depend on beside the images; labels, groups and where these lie are not among it."""
+    return {"kind": "embeddings", "reading": manifest.about.reading, "model": encoder.identity}
 
 
 @dataclass(frozen=True)

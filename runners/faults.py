@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from fmfair.errors import plural
+from fmfair.errors import Problems, plural
+from fmfair.notes import Notes
 from fmfair.runners.tables import OK
+
+if TYPE_CHECKING:
+    from fmfair.runners.manifest import Manifest
 
 # Reasons that are told of each status, the commonest first.
 REASONS_SHOWN = 3
@@ -53,3 +59,23 @@ class Faults:
         more = f" and {plural(len(found) - REASONS_SHOWN, 'more reason')}" if len(found) > REASONS_SHOWN else ""
         total = sum(count for _, count in found)
         return f"{plural(total, 'image')} {status.replace('_', ' ')} ({', '.join(shown)}{more})"
+
+
+def check_usable(images: pl.LazyFrame, manifest: Manifest, used: Sequence[Sequence[str]], notes: Notes) -> None:
+    """Notes the images that could not be encoded, of each of several choices of splits.
+
+    Raises:
+        FmfairError: None of the images of some splits could.
+    """
+    problems = Problems()
+    for splits in used:
+        rows = manifest.of_split(*splits).lazy().select("sample_id")
+        faults = Faults.of(images.join(rows, on="sample_id", how="semi"))
+        split = f"the split {' and '.join(map(repr, splits))}"
+        again = "once the files are mended, fmfair run embed --retry or Study.embed(retry=True) reads them again"
+        if faults.unusable == faults.images:
+            problems.add(f"no image of {split} could be encoded, of {faults.images:,}: {faults}; {again}")
+        elif faults.reasons:
+            told = notes.warn if 2 * faults.unusable > faults.images else notes.say
+            told(f"of {plural(faults.images, 'image')} of {split}: {faults}; {again}")
+    problems.raise_if_any()

@@ -1,7 +1,7 @@
 """A long run as parts: each a Parquet file that is written whole, so that a killed run goes on where it stopped.
 
-Part `k` holds the rows of the k-th stretch of the manifest, whatever job makes it. `_run.json` beside the parts says
-what the run is of; whoever comes with anything else is refused. A part that is being made is locked for as long as its
+Part `k` holds the rows of the k-th part of the list of images, whatever job makes it. `_run.json` beside the parts says
+what made them; whoever comes with anything else is refused. A part that is being made is locked for as long as its
 process lives: several jobs may work in one folder, and none does what another one does.
 """
 
@@ -17,16 +17,16 @@ from typing import IO, Any
 
 import polars as pl
 
-from fmfair.atomic import whole_file
+from fmfair.atomic import remove_left_over, whole_file
 from fmfair.errors import FmfairError, plural
+from fmfair.runners.catalogue import FILE, Catalogue
+from fmfair.runners.provenance import METADATA
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 RUN = "_run.json"
 LOCKS = ".locks"
 # The byte of that file which is locked while a run is begun; the parts have those of their numbers.
 _BEGINS = 1 << 40
-# The key of our own in the metadata of a Parquet file.
-METADATA = "fmfair"
 
 
 @dataclass(frozen=True)
@@ -35,38 +35,38 @@ class Parts:
 
     Attributes:
         folder: Where they lie.
-        count: How many there are when the run is complete.
-        identity: What the rows depend on: the same in every job of a run.
+        images: What they are of.
+        identity: What the rows depend on beside the images: the same in every job of a run.
         provenance: What else is recorded: versions, the date, the device.
     """
 
     folder: Path
-    count: int
+    images: Catalogue
     identity: Mapping[str, Any]
     provenance: Mapping[str, Any]
 
-    def begin(self) -> None:
-        """Says what the run is of, or makes sure that what was begun here is the same.
+    @classmethod
+    def begun(
+        cls, folder: Path, wanted: Catalogue, identity: Mapping[str, Any], provenance: Mapping[str, Any]
+    ) -> Parts:
+        """The run of a folder, begun with these images, or with those of them that it does not have yet.
 
         Raises:
-            FmfairError: The folder holds parts of another run, or damaged ones.
+            FmfairError: The folder holds parts of something else, or damaged ones.
         """
-        described = {"schema_version": SCHEMA_VERSION, "parts": self.count, "identity": dict(self.identity)}
-        file = self.folder / RUN
-        if not file.exists():
-            with self._lock(_BEGINS, wait=True):
-                if not file.exists():
-                    with whole_file(file) as path:
-                        path.write_text(json.dumps(described, indent=1, ensure_ascii=False), encoding="utf-8")
-        began = described_run(file)
-        changed = list(changes(began, json.loads(json.dumps(described))))
-        if changed:
-            raise FmfairError(
-                f"{self.folder} holds a run of something else: {'; '.join(changed)}. Name another folder, or remove "
-                "this one"
-            )
-        for number in self.there():
-            _check_part(self._path(number), began)
+        with _lock(folder, _BEGINS, wait=True):
+            _check_run(folder / RUN, identity)
+            images = _listed(folder, wanted)
+            remove_left_over(folder)
+        parts = cls(folder, images, identity, provenance)
+        for number in parts.there():
+            _check_part(folder, number, images, identity)
+        return parts
+
+    @property
+    def count(self) -> int:
+        """How many parts there are when the run is complete."""
+        return self.images.count
 
     def there(self, job: int = 0, jobs: int = 1) -> list[int]:
         """The numbers of the parts that are there, of every `jobs`-th one from `job` on."""
@@ -82,7 +82,7 @@ class Parts:
 
         It is locked until the block ends.
         """
-        with self._lock(number) as ours:
+        with _lock(self.folder, number) as ours:
             yield ours and self._path(number).exists() == there
 
     def rows(self) -> pl.LazyFrame:
@@ -98,7 +98,7 @@ class Parts:
         about = {
             "schema_version": SCHEMA_VERSION,
             "part": number,
-            "parts": self.count,
+            "images": self.images.hash(number),
             "identity": dict(self.identity),
             "provenance": dict(self.provenance),
         }
@@ -108,22 +108,51 @@ class Parts:
     def _path(self, number: int) -> Path:
         return part_file(self.folder, number)
 
-    @contextmanager
-    def _lock(self, number: int, *, wait: bool = False) -> Iterator[bool]:
-        """Whether no other process holds the lock of this number, which is ours until the block ends."""
-        file = self.folder / LOCKS
+
+@contextmanager
+def _lock(folder: Path, number: int, *, wait: bool = False) -> Iterator[bool]:
+    """Whether no other process holds the lock of this number, which is ours until the block ends."""
+    file = folder / LOCKS
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = file.open("a+b")
+    except OSError as error:
+        raise FmfairError(f"cannot write {file}: {error.strerror or error}") from error
+    with handle:
+        ours = _locked(handle, number, wait=wait)
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            handle = file.open("a+b")
-        except OSError as error:
-            raise FmfairError(f"cannot write {file}: {error.strerror or error}") from error
-        with handle:
-            ours = _locked(handle, number, wait=wait)
-            try:
-                yield ours
-            finally:
-                if ours:
-                    _unlock(handle, number)
+            yield ours
+        finally:
+            if ours:
+                _unlock(handle, number)
+
+
+def _check_run(file: Path, identity: Mapping[str, Any]) -> None:
+    """Says what the run is, or makes sure that what was begun here is the same."""
+    described = {"schema_version": SCHEMA_VERSION, "identity": dict(identity)}
+    if not file.exists():
+        with whole_file(file) as path:
+            path.write_text(json.dumps(described, indent=1, ensure_ascii=False), encoding="utf-8")
+    changed = list(changes(described_run(file), json.loads(json.dumps(described))))
+    if changed:
+        raise FmfairError(
+            f"{file.parent} holds a run of something else: {'; '.join(changed)}. Name another folder, or remove this "
+            "one"
+        )
+
+
+def _listed(folder: Path, wanted: Catalogue) -> Catalogue:
+    """The images of the run: those of the folder, if it has some, and those that are wanted."""
+    there = Catalogue.read(folder)
+    if there is None:
+        wanted.write(folder)
+        return wanted
+    there.check(wanted, folder)
+    there.check_left(wanted, [k for k in range(there.count) if not part_file(folder, k).exists()], folder)
+    grown = there.grown(wanted)
+    if grown is not there:
+        grown.write(folder)
+    return grown
 
 
 def described_run(file: Path) -> dict[str, Any]:
@@ -137,7 +166,7 @@ def described_run(file: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise FmfairError(f"cannot read {file}: {error}") from error
     known = isinstance(found, dict) and found.get("schema_version") == SCHEMA_VERSION
-    if not known or not isinstance(found.get("parts"), int) or not isinstance(found.get("identity"), dict):
+    if not known or not isinstance(found.get("identity"), dict):
         raise FmfairError(f"{file} was not written by this version of fmfair (schema version {SCHEMA_VERSION})")
     described: dict[str, Any] = found
     return described
@@ -155,30 +184,43 @@ def read_parts(folder: Path | str) -> tuple[pl.LazyFrame, dict[str, Any]]:
         what = "no run" if not found else f"{len(found)} runs ({', '.join(str(f.parent) for f in found[:3])})"
         raise FmfairError(f"{root} holds {what}; name the folder that holds one, with a file {RUN}")
     run, place = described_run(found[0]), found[0].parent
-    every = [part_file(place, k) for k in range(run["parts"])]
-    parts = [part for part in every if part.exists()]
-    if len(parts) != len(every):
+    images = Catalogue.read(place)
+    if images is None:
+        raise FmfairError(f"{place} has no {FILE}; the same command makes it again")
+    parts = [part_file(place, k) for k in range(images.count)]
+    there = [part for part in parts if part.exists()]
+    if len(there) != len(parts):
         raise FmfairError(
-            f"{place} is not complete: {len(parts)} of {plural(len(every), 'part')} are there; the same command makes "
+            f"{place} is not complete: {len(there)} of {plural(len(parts), 'part')} are there; the same command makes "
             "the rest"
         )
-    for part in parts:
-        _check_part(part, run)
+    for number in range(images.count):
+        _check_part(place, number, images, run["identity"])
     return _scanned(parts), run
+
+
+def complete(folder: Path, wanted: Catalogue) -> bool:
+    """Whether a folder holds all parts of its run, and they are of all images of a list; not whether they are sound."""
+    there = Catalogue.read(folder) if (folder / RUN).exists() else None
+    if there is None or there.lacking(wanted).height:
+        return False
+    return all(part_file(folder, k).exists() for k in range(there.count))
 
 
 def _scanned(parts: list[Path]) -> pl.LazyFrame:
     return pl.scan_parquet(parts, hive_partitioning=False, glob=False)
 
 
-def _check_part(part: Path, run: Mapping[str, Any]) -> None:
+def _check_part(folder: Path, number: int, images: Catalogue, identity: Mapping[str, Any]) -> None:
     """Refuses a part that is damaged, or that was left of another run whose description was removed."""
-    again = "remove it, and the same command makes it again"
+    part, again = part_file(folder, number), "remove it, and the same command makes it again"
     try:
         about = json.loads(pl.read_parquet_metadata(part).get(METADATA, "{}"))
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         raise FmfairError(f"{part} is damaged: {error}; {again}") from error
-    changed = list(changes(about.get("identity"), run["identity"], "identity"))
+    changed = list(changes(about.get("identity"), json.loads(json.dumps(dict(identity))), "identity"))
+    if about.get("images") != images.hash(number):
+        changed.append("its images are others")
     if changed:
         raise FmfairError(f"{part} is of another run: {'; '.join(changed)}; {again}")
 

@@ -12,10 +12,12 @@ from urllib.parse import quote
 import numpy as np
 import polars as pl
 
-from fmfair.atomic import whole_file
+from fmfair.atomic import remove_left_over, whole_file
 from fmfair.errors import FmfairError, Problems, check_choice, listing, plural
+from fmfair.notes import Notes
 from fmfair.runners.manifest import Manifest
-from fmfair.runners.parts import METADATA, SCHEMA_VERSION
+from fmfair.runners.parts import SCHEMA_VERSION, changes
+from fmfair.runners.provenance import METADATA
 from fmfair.runners.similarity import Floats, probabilities
 from fmfair.runners.splits import HOW_TO_SPLIT
 from fmfair.runners.tables import MANIFEST, OK, PREDICTIONS, SPLITS, col
@@ -155,21 +157,41 @@ def predictions(
     return rows.select(*columns, *map(col, manifest.attributes))
 
 
-def write_predictions(table: pl.DataFrame, folder: Path | str, provenance: Mapping[str, Any]) -> Path:
+def write_predictions(
+    table: pl.DataFrame, folder: Path | str, provenance: Mapping[str, Any], notes: Notes | None = None
+) -> Path:
     """Writes predictions below a folder, by usage, data set and model, and returns the file.
 
     One file, of many row groups where there are many rows, takes the place of an earlier one in one step: whoever reads
-    the folder, also after a run that was killed, finds the predictions of one run.
+    the folder, also after a run that was killed, finds the predictions of one run. `notes` takes what was otherwise in
+    the earlier one.
 
     Raises:
         FmfairError: The file cannot be written.
     """
     file = Path(folder) / as_folder({key: table[key][0] for key in KEYS}) / "part-00000.parquet"
     about = {"schema_version": SCHEMA_VERSION, "kind": "predictions", "usage": table["usage"][0], **provenance}
+    changed = _otherwise(file, json.loads(json.dumps(about)))
     entries = {METADATA: json.dumps(about, ensure_ascii=False)}
     with whole_file(file) as path:
         table.write_parquet(path, compression="zstd", row_group_size=ROW_GROUP, metadata=entries)
+    remove_left_over(file.parent)
+    if notes is not None and changed:
+        notes.say(
+            f"replaced earlier predictions that were made otherwise: {'; '.join(changed)}; to keep both, tell one of "
+            "them by variant="
+        )
     return file
+
+
+def _otherwise(file: Path, about: Mapping[str, Any]) -> list[str]:
+    """In what predictions that are there were made otherwise; a file that says nothing of that is passed over."""
+    try:
+        there = json.loads(pl.read_parquet_metadata(file)[METADATA]) if file.is_file() else {}
+        then, now = ({"model": a["model"], **a["configuration"]} for a in (there, about))
+    except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError):
+        return []
+    return list(changes({**then, "heads": None}, {**now, "heads": None}))  # which follow from all else
 
 
 def as_folder(names: Mapping[str, str]) -> Path:
@@ -179,4 +201,4 @@ def as_folder(names: Mapping[str, str]) -> Path:
         >>> as_folder({"dataset": "x-rays", "model": "a/b"}).as_posix()
         'dataset=x-rays/model=a%2Fb'
     """
-    return Path(*(f"{key}={quote(value, safe=' ') or '%00'}" for key, value in names.items()))
+    return Path(*(f"{key}={quote(value, safe=' ()') or '%00'}" for key, value in names.items()))

@@ -10,7 +10,13 @@ from importlib import metadata
 
 import polars as pl
 
-PACKAGES = ("fmfair", "polars", "numpy", "torch", "torchvision", "transformers", "open_clip_torch", "timm", "pillow")
+# The key of our own in the metadata of a Parquet file.
+METADATA = "fmfair"
+# What decodes images, runs models, reads their weights and texts, and fits probes.
+PACKAGES = (
+    *("fmfair", "polars", "numpy", "pillow", "pydicom", "nibabel"),
+    *("torch", "torchvision", "transformers", "open_clip_torch", "timm", "safetensors", "tokenizers", "scikit-learn"),
+)
 
 
 def table_hash(table: pl.DataFrame) -> str:

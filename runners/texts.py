@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +14,19 @@ import polars as pl
 from fmfair.atomic import whole_file
 from fmfair.errors import FmfairError, listing, plural
 from fmfair.runners.description import Prompts
-from fmfair.runners.parts import METADATA, SCHEMA_VERSION, changes
+from fmfair.runners.parts import SCHEMA_VERSION, changes
+from fmfair.runners.provenance import METADATA
 from fmfair.runners.similarity import Similarity
 
 if TYPE_CHECKING:
     from fmfair.runners.models.encoder import Encoder, LoadedModel
     from fmfair.runners.models.entry import Entry
+
+
+# What is said of a model that images do not depend on: how texts are read, scored, and become one class.
+TEXT_SIDE = ("texts", "score", "ensemble")
+# Scales that training has learned.
+LEARNED = ("log", "divisor")
 
 
 def embed_texts(prompts: Mapping[str, Prompts], encoder: Encoder) -> pl.DataFrame:
@@ -61,52 +69,134 @@ def check_reads_text(entry: Entry) -> None:
         raise FmfairError(f"{entry.name} has no text tower, and so no zero-shot predictions; use a linear probe")
 
 
-def write_texts(
-    table: pl.DataFrame, file: Path | str, identity: Mapping[str, Any], published: Mapping[str, Any]
-) -> None:
-    """Writes the vectors of texts, what model they are of, and the convention that it was published with."""
-    about = {
-        "schema_version": SCHEMA_VERSION,
-        "kind": "texts",
-        "model": dict(identity),
-        "published": dict(published),
-    }
-    with whole_file(file) as path:
-        table.write_parquet(path, compression="zstd", metadata={METADATA: json.dumps(about, ensure_ascii=False)})
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """Prompts as vectors, and how they are compared with images.
+
+    Attributes:
+        table: As `embed_texts` gives it.
+        model: The identity of the model that encoded them, and how it reads and compares texts, as of `text_side`.
+        published: As of `published_convention`.
+        kept: Whether they are in a file already.
+    """
+
+    table: pl.DataFrame
+    model: Mapping[str, Any]
+    published: Mapping[str, Any]
+    kept: bool = False
+
+    @classmethod
+    def of(cls, prompts: Mapping[str, Prompts], encoder: LoadedModel) -> Texts:
+        """The prompts, encoded; raises what `embed_texts` does."""
+        model = {**encoder.identity, **text_side(encoder.entry)}
+        return cls(embed_texts(prompts, encoder), model, published_convention(encoder))
+
+    @property
+    def said(self) -> dict[str, dict[str, list[str]]]:
+        """The prompts of each label, `negative` and `positive`."""
+        found: dict[str, dict[str, list[str]]] = {}
+        for label, positive, text in self.table.select("label", "positive", "prompt").rows():
+            found.setdefault(label, {}).setdefault("positive" if positive else "negative", []).append(text)
+        return found
+
+    def keep(self, file: Path) -> None:
+        """Writes them as Parquet, with what they are of in its metadata, unless they come from there."""
+        if self.kept:
+            return
+        about = {
+            "schema_version": SCHEMA_VERSION,
+            "kind": "texts",
+            "model": dict(self.model),
+            "published": dict(self.published),
+        }
+        with whole_file(file) as path:
+            metadata = {METADATA: json.dumps(about, ensure_ascii=False)}
+            self.table.write_parquet(path, compression="zstd", metadata=metadata)
+
+    def are(self, prompts: Mapping[str, Prompts], model: Mapping[str, Any]) -> bool:
+        """Whether they are of these prompts, read and compared as is said here of the model, if it is."""
+        same = all(self.model.get(key) == model[key] for key in TEXT_SIDE if key in model)
+        return same and self.table.select("label", "positive", "prompt").rows() == _rows(prompts)
 
 
-def read_texts(
-    file: Path | str, identity: Mapping[str, Any], prompts: Mapping[str, Prompts]
-) -> tuple[pl.DataFrame, dict[str, Any]] | None:
-    """The vectors of these prompts and the published convention; None where they are not encoded yet.
+def text_side(entry: Entry) -> dict[str, Any]:
+    """What vectors of texts and their comparison depend on beside the identity of the model, as JSON has it."""
+    said = (entry.text, entry.score, entry.prompts.ensemble)
+    plain = [one if one is None or isinstance(one, str) else asdict(one) for one in said]
+    return dict(zip(TEXT_SIDE, json.loads(json.dumps(plain)), strict=True))
+
+
+def image_side(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """What is said of a model but for how it reads and compares texts, as JSON has it."""
+    plain: dict[str, Any] = json.loads(json.dumps(dict(identity)))
+    return {key: value for key, value in plain.items() if key not in TEXT_SIDE}
+
+
+def read_texts(file: Path, images: Mapping[str, Any]) -> Texts | None:
+    """The vectors of texts of the model of these images; None where there are none.
 
     Raises:
         FmfairError: The file cannot be read, or its vectors are of another model than the images'.
     """
-    place = Path(file)
-    if not place.is_file():
+    if not file.is_file():
         return None
     again = "remove it, and the prompts are encoded anew"
     try:
-        about = json.loads(pl.read_parquet_metadata(place).get(METADATA, "{}"))
-        table, published = pl.read_parquet(place, glob=False), about["published"]
-        told = table.select("label", "positive", "prompt").rows()
+        about = json.loads(pl.read_parquet_metadata(file).get(METADATA, "{}"))
+        table = pl.read_parquet(file, glob=False).select("label", "positive", "prompt", "vector")
+        found = Texts(table, about["model"], about["published"], kept=True)
     except (OSError, ValueError, KeyError, pl.exceptions.PolarsError) as error:
-        raise FmfairError(f"{place} is damaged: {error}; {again}") from error
-    changed = list(changes(about["model"], json.loads(json.dumps(dict(identity)))))
+        raise FmfairError(f"{file} is damaged: {error}; {again}") from error
+    changed = list(changes(image_side(found.model), image_side(images)))
     if changed:
-        raise FmfairError(f"{place} holds texts of another model than the images': {'; '.join(changed)}; {again}")
-    return (table, published) if told == _rows(prompts) else None
+        raise FmfairError(f"{file} holds texts of another model than the images': {'; '.join(changed)}; {again}")
+    return found
+
+
+def texts_for(
+    file: Path,
+    prompts: Mapping[str, Prompts],
+    images: Mapping[str, Any],
+    known: Mapping[str, Any],
+    load: Callable[[], LoadedModel],
+) -> Texts:
+    """The vectors of prompts: those of a file, or where it has not these, encoded.
+
+    Args:
+        file: Where they are kept.
+        prompts: The prompts.
+        images: The identity of the model that the images were encoded with.
+        known: What is known of how the model reads and compares texts, as of `text_side`.
+        load: Loads the model.
+
+    Raises:
+        FmfairError: Those of the file are another model's, or the model that is needed is not at hand.
+    """
+    there = read_texts(file, images)
+    if there is not None and there.are(prompts, known):
+        return there
+    needed = "these prompts are not encoded yet, which needs the model that the images were encoded with"
+    try:
+        encoder = load()
+    except FmfairError as error:
+        raise FmfairError(f"{needed}: {error}") from error
+    changed = list(changes(image_side(images), image_side(encoder.identity)))
+    if changed:
+        raise FmfairError(
+            f"{needed}, and this is another: {'; '.join(changed)}. Name the same with checkpoint= and dtype="
+        )
+    return Texts.of(prompts, encoder)
 
 
 def published_convention(encoder: LoadedModel) -> dict[str, Any]:
     """How the model was published to compare images with texts, as it is kept beside the vectors of texts."""
-    scale, learned = encoder.scale, encoder.tower.learned
+    scale, learned, rules = encoder.scale, encoder.tower.learned, encoder.entry.score
     return {
         "scale": scale.factor,
         "bias": scale.bias or 0.0,
-        "learned_scale": None if learned is None else learned.factor,
-        "link": encoder.entry.score.link,
+        "learned_scale": scale.factor if learned is None and scale.kind in LEARNED else learned and learned.factor,
+        "declared": scale.kind != "none" or learned is not None or bool(rules.published),
+        "link": rules.link,
         "ensemble": encoder.entry.prompts.ensemble,
         "vectors": encoder.entry.feature.vectors,
     }
@@ -115,11 +205,16 @@ def published_convention(encoder: LoadedModel) -> dict[str, Any]:
 def published_similarity(published: Mapping[str, Any], *, learned: bool = False) -> Similarity:
     """The convention that a model was published with, or that with the scale that its checkpoint has learned.
 
-    Where none is kept beside the published scale, that one is the learned one.
+    Raises:
+        FmfairError: There is no learned scale.
     """
-    scale = published["learned_scale"] if learned else None
+    if learned and published["learned_scale"] is None:
+        raise FmfairError(
+            "there is no learned scale: the model's entry declares none; say a number, or declare one in its section "
+            "'score' (scale = 'log_param', or learned = true)"
+        )
     return Similarity(
-        scale=published["scale"] if scale is None else scale,
+        scale=published["learned_scale"] if learned else published["scale"],
         bias=published["bias"],
         ensemble=published["ensemble"],
         link=published["link"],

@@ -1,15 +1,16 @@
 """Usages: what is done with a data set and a model, and where its files lie.
 
-Below one output folder are the embeddings of each data set and model, made once, and the predictions of each usage:
+Below one output folder are the embeddings of each data set and model, made once, and the predictions of each usage, and
+of each variant of it:
 
     embeddings/dataset=D/model=M/part-00000.parquet, ..., texts.parquet
     predictions/usage=U/dataset=D/model=M/part-00000.parquet
+    predictions/usage=U/dataset=D/model=M (VARIANT)/part-00000.parquet
 """
 
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -18,27 +19,28 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from fmfair.errors import FmfairError, Problems, check_choice, plural
+from fmfair.errors import FmfairError, Problems, plural
 from fmfair.notes import Notes
-from fmfair.runners.arguments import check_folder, check_type
-from fmfair.runners.embedding import How, Tally, embed, images_hash
-from fmfair.runners.faults import Faults
+from fmfair.runners.arguments import check_folder, check_type, of_registry
+from fmfair.runners.catalogue import Catalogue
+from fmfair.runners.embedding import How, Tally, embed, listed
+from fmfair.runners.faults import check_usable
 from fmfair.runners.manifest import Manifest
-from fmfair.runners.parts import changes, read_parts
-from fmfair.runners.predictions import POOLS, as_folder, to_predict, write_predictions
+from fmfair.runners.parts import changes, complete, read_parts
+from fmfair.runners.predictions import as_folder, to_predict, write_predictions
 from fmfair.runners.probe import Fitted, Probe, linear_probe, needed_splits
 from fmfair.runners.provenance import table_hash, versions
 from fmfair.runners.similarity import Similarity
 from fmfair.runners.texts import (
-    check_prompts,
+    Texts,
     check_reads_text,
-    embed_texts,
+    image_side,
     published_convention,
     published_similarity,
-    read_texts,
-    write_texts,
+    text_side,
+    texts_for,
 )
-from fmfair.runners.zero_shot import AMONG, zero_shot
+from fmfair.runners.zero_shot import check_zero_shot, zero_shot
 
 if TYPE_CHECKING:
     from fmfair.runners.batches import Read
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Study:
-    """A data set and a model, and the folder of what is made of them.
+    """A data set and a model, and the folder of what is made of them; `Study.of` makes one of a model of the registry.
 
     Attributes:
         manifest: The data set.
@@ -56,6 +58,8 @@ class Study:
         load: Loads the model; called where something is still to be encoded, and where the weights were named.
         asked: What is known of the model's identity without loading it; embeddings that are there must agree.
         named_weights: Whether the weights were named, so that embeddings that are there must be of these.
+        variant: Tells predictions apart that are made otherwise from the same embeddings: "NAME (VARIANT)" is what the
+            model is called in them.
         notes: Takes what was found on the way, such as images that could not be used.
     """
 
@@ -65,18 +69,73 @@ class Study:
     load: Callable[[], LoadedModel]
     asked: Mapping[str, Any] = field(default_factory=dict)
     named_weights: bool = False
+    variant: str = ""
     notes: Notes = field(default_factory=Notes, compare=False)
+
+    @classmethod
+    def of(
+        cls,
+        manifest: Manifest,
+        model: str,
+        output: Path | str = "runs",
+        *,
+        name: str | None = None,
+        variant: str = "",
+        **loading: Any,
+    ) -> Study:
+        """The study of a model of the registry.
+
+        Args:
+            manifest: The data set.
+            model: The name of the model in the registry.
+            output: The folder of embeddings and predictions.
+            name: What the model is called in the results; without it its own name.
+            variant: What tells these predictions from others that are made of the same embeddings.
+            **loading: `checkpoint`, `device`, `preprocess`, `dtype` and `feature`, as `load_model` takes them.
+
+        Raises:
+            FmfairError: There is no such model, or an argument cannot be used.
+
+        Examples:
+            >>> from tempfile import TemporaryDirectory
+            >>> from PIL import Image
+            >>> from fmfair.runners import How, Probe, read_manifest, register
+            >>> from fmfair.runners.models.registry import unregister
+            >>> def colours(checkpoint):
+            ...     import torch
+            ...
+            ...     return torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(2), torch.nn.Flatten())
+            >>> image = {"steps": ["rgb", "resize:8:squash:bilinear:pil", "scale"], "size": 8}
+            >>> entry = {"name": "colours", "image": image, "feature": {"dim": 12}}
+            >>> _ = register(entry, builder=colours)
+            >>> rows = [(f"{i}.png", i, ("train", "test")[i % 2], i // 4) for i in range(8)]
+            >>> table = pl.DataFrame(rows, schema=["path", "patient_id", "split", "label"], orient="row")
+            >>> with TemporaryDirectory() as folder:
+            ...     for i in range(8):
+            ...         Image.new("L", (9, 9), 30 * i).save(f"{folder}/{i}.png")
+            ...     manifest = read_manifest(table, root=folder, dataset="grey")
+            ...     study = Study.of(manifest, "colours", f"{folder}/runs", variant="as it is")
+            ...     file, heads = study.linear_probe(Probe(select="last"), How(progress=False))
+            ...     found = pl.read_parquet(file, hive_partitioning=False)
+            >>> found["model"][0], found["y_true"].to_list(), found["y_score"].is_sorted()
+            ('colours (as it is)', [0, 0, 1, 1], True)
+            >>> unregister("colours")
+        """
+        check_type("manifest", manifest, Manifest)
+        known = of_registry(model, manifest.about.dataset, loading)
+        return cls(manifest, output=Path(output), variant=variant, **(known | ({"model": name} if name else {})))
 
     def __post_init__(self) -> None:
         problems = Problems()
-        for name, kind in (("manifest", Manifest), ("model", str), ("output", (str, Path))):
+        kinds = {"manifest": Manifest, "model": str, "output": (str, Path), "variant": str}
+        for name, kind in kinds.items():
             with problems.collecting():
-                check_type(name, getattr(self, name), kind)
+                check_type(name, getattr(self, name), kind)  # type: ignore[arg-type]
         load: object = self.load
         if not callable(load):
-            problems.add("load= must be a function that loads the model, such as lambda: load_model('rad_dino')")
+            problems.add("load= must be a function that loads the model; Study.of(manifest, 'rad_dino') has one")
         problems.raise_if_any()
-        for what, name in (("model", self.model), ("data set", self.manifest.about.dataset)):
+        for what, name in (("model", self.called), ("data set", self.manifest.about.dataset)):
             with problems.collecting():
                 check_folder(what, name)
         if any("\ud800" <= letter <= "\udfff" for letter in str(self.output)):  # as Python shows what is no UTF-8
@@ -97,6 +156,11 @@ class Study:
         return found
 
     @property
+    def called(self) -> str:
+        """What the model is called in predictions."""
+        return f"{self.model} ({self.variant})" if self.variant else self.model
+
+    @property
     def embeddings(self) -> Path:
         """The folder of the embeddings."""
         return self.output / "embeddings" / as_folder({"dataset": self.manifest.about.dataset, "model": self.model})
@@ -109,6 +173,8 @@ class Study:
     def embed(self, how: How | None = None, *, retry: bool = False) -> Tally:
         """Encodes what is not there yet: images, and where the model has a text tower the prompts of the manifest.
 
+        The prompts are encoded first, which takes seconds, and written when the folder is known to be of this model.
+
         Args:
             how: How images are encoded.
             retry: Whether to read those images again that could not be encoded before.
@@ -118,38 +184,38 @@ class Study:
         """
         check_type("how", how, (How, type(None)))
         encoder, prompts = self.loaded, self.manifest.about.prompts
-        told = bool(prompts) and encoder.entry.reads_text
-        if told:
-            read_texts(self.texts, encoder.identity, prompts)  # those of another model are refused at once
+        texts = self._texts(encoder.identity) if prompts and encoder.entry.reads_text else None
         tally = embed(self.manifest, encoder, self.embeddings, reader(encoder, self.manifest), how, retry=retry)
-        if told:
-            self._vectors(encoder.identity)
+        if texts is not None:
+            texts.keep(self.texts)
         return tally
 
     def images(self, how: How | None = None) -> tuple[pl.LazyFrame, dict[str, Any]]:
         """The embeddings and what they are of, made where they are not complete.
 
+        They may be of more images than the manifest's, and in another order.
+
         Raises:
             FmfairError: The folder holds embeddings of something else, or other jobs still make some of them.
         """
-        if self.missing:
+        wanted, there = listed(self.manifest), Catalogue.read(self.embeddings)
+        if there is not None:
+            there.check(wanted, self.embeddings)
+        if not complete(self.embeddings, wanted):
             tally = self.embed(how)
             if tally.left:
                 raise FmfairError(
                     f"{plural(tally.left, 'part')} of {self.embeddings} {'is' if tally.left == 1 else 'are'} left to "
-                    "other jobs; run again when they are done"
+                    "other jobs, so nothing is predicted yet; when all of them are done, the same without How(jobs=) "
+                    "predicts"
                 )
         rows, run = read_parts(self.embeddings)
-        if run["identity"]["images"] != images_hash(self.manifest):
-            raise FmfairError(
-                f"{self.embeddings} holds embeddings of other images than the manifest's; name another output folder"
-            )
         self._check_same(run["identity"])
         return rows, run["identity"]
 
     def _check_same(self, found: Mapping[str, Any]) -> None:
         """Refuses embeddings of files read otherwise, or of another model, feature or preprocessing than asked for."""
-        asked = dict(self.loaded.identity if self.named_weights else self.asked)
+        asked = image_side(self.loaded.identity if self.named_weights else self.asked)
         begun = {"reading": found.get("reading"), **{key: found["model"].get(key) for key in asked}}
         changed = list(changes(begun, {"reading": self.manifest.about.reading, **asked}))
         if changed:
@@ -157,15 +223,6 @@ class Study:
                 f"{self.embeddings} holds embeddings of something else: {'; '.join(changed)}. Name another output "
                 "folder, or call the model by another name="
             )
-
-    @property
-    def missing(self) -> bool:
-        """Whether parts of the embeddings are not there yet."""
-        try:
-            read_parts(self.embeddings)
-        except FmfairError:
-            return True
-        return False
 
     def linear_probe(
         self, probe: Probe | None = None, how: How | None = None, splits: Sequence[str] = ("test",)
@@ -180,10 +237,11 @@ class Study:
             needed_splits(self.manifest, probe)
         problems.raise_if_any()
         images, identity = self.images(how)
-        self._check_usable(images, ("train",), *([] if probe.select == "last" else [("validation",)]), splits)
-        table, fitted = linear_probe(self.manifest, images, model=self.model, probe=probe, splits=splits)
+        used = [("train",), *([] if probe.select == "last" else [("validation",)]), splits]
+        check_usable(images, self.manifest, used, self.notes)
+        table, fitted = linear_probe(self.manifest, images, model=self.called, probe=probe, splits=splits)
         about = {"probe": asdict(probe), "heads": {f.label: f.told for f in fitted}, "splits": list(splits)}
-        return self._write(table, identity, about), fitted
+        return self._write(table, identity["model"], about), fitted
 
     def zero_shot(
         self,
@@ -205,24 +263,22 @@ class Study:
             how: How images are encoded that are not yet.
             splits: Which images are predicted.
         """
-        problems = Problems()  # told before anything is encoded
-        for check in (
-            lambda: to_predict(self.manifest, splits),
-            lambda: check_prompts(self.manifest.about.prompts, self.manifest.labels),
-            lambda: check_choice("among", among, AMONG),
-            lambda: check_choice("slices", slices, POOLS),
-        ):
-            with problems.collecting():
-                check()
-        problems.raise_if_any()
-        if self.missing:
+        check_zero_shot(self.manifest, splits, among, slices)  # before anything is encoded
+        if not complete(self.embeddings, listed(self.manifest)):
             check_reads_text(self.loaded.entry)
+            published_similarity(published_convention(self.loaded), learned=learned_scale)
         images, identity = self.images(how)
-        self._check_usable(images, splits)
-        texts, published = self._vectors(identity["model"])
-        similarity = choose(published_similarity(published, learned=learned_scale))
+        check_usable(images, self.manifest, [splits], self.notes)
+        texts = self._texts(identity["model"])
+        texts.keep(self.texts)
+        similarity = choose(published_similarity(texts.published, learned=learned_scale))
+        if similarity.scale == 1 and not texts.published["declared"]:
+            self.notes.warn(
+                f"scale 1: the entry of {self.model} declares none, so that all scores lie near 0.5; declare one in "
+                "its section 'score', or say scale="
+            )
         table = zero_shot(
-            self.manifest, images, texts, model=self.model, similarity=similarity, among=among, slices=slices,
+            self.manifest, images, texts.table, model=self.called, similarity=similarity, among=among, slices=slices,
             splits=splits,
         )  # fmt: skip
         about = {
@@ -230,66 +286,24 @@ class Study:
             "among": among,
             "slices": slices,
             "splits": list(splits),
-            "prompts": texts.drop("vector").to_dicts(),
+            "prompts": texts.said,
         }
-        return self._write(table, identity, about)
+        return self._write(table, texts.model, about)
 
-    def _check_usable(self, images: pl.LazyFrame, *used: Sequence[str]) -> None:
-        """Notes the images of splits that could not be encoded.
+    def _texts(self, images: Mapping[str, Any]) -> Texts:
+        """The prompts as vectors of the model that the images were encoded with."""
+        known = text_side(self.loaded.entry) if "loaded" in self.__dict__ else self.asked
+        return texts_for(self.texts, self.manifest.about.prompts, images, known, lambda: self.loaded)
 
-        Raises:
-            FmfairError: None of the images of some splits could.
-        """
-        problems = Problems()
-        for splits in used:
-            rows = self.manifest.of_split(*splits).lazy().select("sample_id")
-            faults = Faults.of(images.join(rows, on="sample_id", how="semi"))
-            split = f"the split {' and '.join(map(repr, splits))}"
-            again = "once the files are mended, fmfair run embed --retry or Study.embed(retry=True) reads them again"
-            if faults.unusable == faults.images:
-                problems.add(f"no image of {split} could be encoded, of {faults.images:,}: {faults}; {again}")
-            elif faults.reasons:
-                told = self.notes.warn if 2 * faults.unusable > faults.images else self.notes.say
-                told(f"of {plural(faults.images, 'image')} of {split}: {faults}; {again}")
-        problems.raise_if_any()
-
-    def _vectors(self, identity: Mapping[str, Any]) -> tuple[pl.DataFrame, dict[str, Any]]:
-        """The vectors of the prompts and the published convention, made where they are not there.
-
-        Args:
-            identity: That of the model that the images were encoded with.
-
-        Raises:
-            FmfairError: Those that are there are another model's, or the model that is needed is not at hand.
-        """
-        prompts = self.manifest.about.prompts
-        found = read_texts(self.texts, identity, prompts)
-        if found is not None:
-            return found
-        needed = "these prompts are not encoded yet, which needs the model that the images were encoded with"
-        try:
-            encoder = self.loaded
-        except FmfairError as error:
-            raise FmfairError(f"{needed}: {error}") from error
-        changed = list(changes(dict(identity), json.loads(json.dumps(dict(encoder.identity)))))
-        if changed:
-            raise FmfairError(
-                f"{needed}, and this is another: {'; '.join(changed)}. Name the same with checkpoint= and dtype="
-            )
-        table, published = embed_texts(prompts, encoder), published_convention(encoder)
-        write_texts(table, self.texts, identity, published)
-        return table, published
-
-    def _write(self, table: pl.DataFrame, identity: Mapping[str, Any], about: Mapping[str, Any]) -> Path:
+    def _write(self, table: pl.DataFrame, model: Mapping[str, Any], about: Mapping[str, Any]) -> Path:
         provenance = {
-            "configuration": dict(about),
-            "model": identity["model"],
+            "configuration": {"labels": list(self.manifest.labels), **about},
+            "model": dict(model),
             "manifest": table_hash(self.manifest.table),
-            "images": identity["images"],
             "versions": versions(),
             "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
         }
-        return write_predictions(table, self.output / "predictions", provenance)
+        return write_predictions(table, self.output / "predictions", provenance, self.notes)
 
 
 def reader(encoder: LoadedModel, manifest: Manifest) -> Read:

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from fmfair.errors import FmfairError, check_choice, listing
+from fmfair.errors import FmfairError, Problems, check_choice, listing
 from fmfair.runners.manifest import Manifest
-from fmfair.runners.predictions import Embedded, pooled, predictions, to_predict
+from fmfair.runners.predictions import POOLS, Embedded, pooled, predictions, to_predict
 from fmfair.runners.similarity import Floats, Similarity
+from fmfair.runners.texts import check_prompts
 
 # `pairs`: every label by its own negative and positive prompts. `classes`: the labels exclude each other, and the
 # positive prompts of all of them are compared.
@@ -63,6 +64,24 @@ def zero_shot(
             for label, scores in zip(manifest.labels, scored, strict=True)
         ]
     )
+
+
+def check_zero_shot(manifest: Manifest, splits: Sequence[str], among: str, slices: str) -> None:
+    """Makes sure that what is asked for can be predicted, all at once.
+
+    Raises:
+        FmfairError: There are no such images, labels or prompts, or no such choice.
+    """
+    problems = Problems()
+    for check in (
+        lambda: to_predict(manifest, splits),
+        lambda: check_prompts(manifest.about.prompts, manifest.labels),
+        lambda: check_choice("among", among, AMONG),
+        lambda: check_choice("slices", slices, POOLS),
+    ):
+        with problems.collecting():
+            check()
+    problems.raise_if_any()
 
 
 def _pairs(

@@ -21,6 +21,7 @@ from polars.testing import assert_frame_equal
 
 import fmfair
 from fmfair.runners import embedding
+from fmfair.runners.catalogue import part_size
 from fmfair.runners.description import About
 from fmfair.runners.embedding import How, embed
 from fmfair.runners.parts import read_parts
@@ -148,12 +149,90 @@ def test_another_model_or_other_images_are_refused(manifest: Any, tmp_path: Path
 
     with pytest.raises(fmfair.FmfairError, match=r"model\.seed was 0 and is 1"):
         embed(manifest, Tiny(seed=1), tmp_path, read, QUIET)
-    otherwise = SimpleNamespace(**{**vars(manifest), "about": About("arrays", reading="window=0:100")})
+    otherwise: Any = SimpleNamespace(**{**vars(manifest), "about": About("arrays", reading="window=0:100")})
     with pytest.raises(fmfair.FmfairError, match='reading was "" and is "window=0:100"'):
         embed(otherwise, Tiny(), tmp_path, read, QUIET)
-    fewer = embed_support.pictures_of(manifest.root, COUNT - 1)
-    with pytest.raises(fmfair.FmfairError, match="images was"):
-        embed(fewer, Tiny(), tmp_path, read, QUIET)
+
+
+def of_rows(manifest: Any, rows: list[int], root: Path | None = None) -> Any:
+    """The manifest of some rows, in their order."""
+    return SimpleNamespace(table=manifest.table[rows], root=root or manifest.root, about=manifest.about)
+
+
+def files(folder: Path) -> dict[str, int]:
+    return {p.name: p.stat().st_mtime_ns for p in folder.glob("part-*")}
+
+
+def test_a_manifest_that_has_grown_has_its_new_images_encoded_alone(
+    manifest: Any, undisturbed: pl.DataFrame, tmp_path: Path
+) -> None:
+    nights = [list(range(20)), list(range(31)), [42, *range(2, 42)]]
+    before: dict[str, int] = {}
+    for rows_of_night, new in zip(nights, (20, 11, 12), strict=True):
+        tally = embed(of_rows(manifest, rows_of_night), Tiny(), tmp_path, read, QUIET)
+        assert (tally.images, tally.faults.images) == (new, len(rows_of_night))
+        assert before.items() <= files(tmp_path).items()
+        before = files(tmp_path)
+
+    assert embed(manifest, Tiny(), tmp_path, read, QUIET).images == 0
+    by_name = rows(tmp_path).sort("sample_id", "slice")
+    assert_frame_equal(by_name, undisturbed.sort("sample_id", "slice"), rel_tol=1e-5, abs_tol=1e-5)
+
+
+def test_some_of_the_images_in_another_order_leave_nothing_to_do(manifest: Any, tmp_path: Path) -> None:
+    embed(manifest, Tiny(), tmp_path, read, QUIET)
+    before = files(tmp_path)
+
+    assert embed(of_rows(manifest, list(range(40, 3, -1))), Tiny(), tmp_path, read, QUIET).images == 0
+    assert files(tmp_path) == before
+
+
+def test_other_images_are_refused_in_words(manifest: Any, tmp_path: Path) -> None:
+    embed(manifest, Tiny(), tmp_path / "run", read, QUIET)
+    moved = of_rows(manifest, list(range(COUNT)))
+    moved.table = moved.table.with_columns(
+        path=pl.when(pl.int_range(COUNT) < 3).then(pl.lit("40.npy")).otherwise("path")
+    )
+
+    with pytest.raises(fmfair.FmfairError, match="3 of 43 images have another path than then"):
+        embed(moved, Tiny(), tmp_path / "run", read, QUIET)
+    # Files of the same names somewhere else may be others.
+    elsewhere = pictures(tmp_path / "elsewhere", COUNT)
+    with pytest.raises(fmfair.FmfairError, match=r"43 images below .*arrays\d*/? then, and 40 below .*elsewhere now"):
+        embed(of_rows(elsewhere, list(range(40))), Tiny(), tmp_path / "run", read, QUIET)
+    assert embed(elsewhere, Tiny(), tmp_path / "run", read, QUIET).images == 0  # all of them have moved
+
+
+def test_an_unfinished_run_is_not_finished_without_its_images(manifest: Any, tmp_path: Path) -> None:
+    embed(manifest, Tiny(), tmp_path, read, How(jobs=2, progress=False))
+
+    with pytest.raises(fmfair.FmfairError, match="43 images then and 40 now, and 3 of those that are still to be enc"):
+        embed(of_rows(manifest, [*range(4), *range(7, COUNT)]), Tiny(), tmp_path, read, QUIET)
+    assert embed(of_rows(manifest, list(range(4, COUNT))), Tiny(), tmp_path, read, QUIET).images == 20
+
+
+def test_sets_of_any_size_are_shared_by_jobs(manifest: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    assert [part_size(count, embedding.PART) for count in (1, 400, 5_000, 10**6)] == [64, 64, 79, 1024]
+    many = of_rows(manifest, [5] * 400)
+    many.table = many.table.with_columns(sample_id=pl.int_range(400).cast(pl.String))
+
+    assert [embed(many, Tiny(), tmp_path, read, How(job=j, jobs=2, progress=False)).images for j in (1, 0)] == [
+        192,
+        208,
+    ]
+
+
+def test_what_a_killed_run_left_is_removed_once_it_is_old(manifest: Any, tmp_path: Path) -> None:
+    old, new, own = (tmp_path / f".{name}.tmp" for name in ("0" * 32, "1" * 32, "mine"))
+    for file in (old, new, own):
+        file.touch()
+    for file in (old, own):
+        os.utime(file, (0, 0))
+
+    embed(manifest, Tiny(), tmp_path, read, QUIET)
+
+    assert [file.exists() for file in (old, new, own)] == [False, True, True]
 
 
 def test_a_full_disk_leaves_whole_parts_and_says_so(
@@ -162,7 +241,7 @@ def test_a_full_disk_leaves_whole_parts_and_says_so(
     write, calls = pl.DataFrame.write_parquet, []
 
     def full(frame: pl.DataFrame, file: Any, **options: Any) -> None:
-        calls.append(file)
+        calls.extend([file] if "status" in frame.columns else [])
         if len(calls) == 4:
             Path(file).write_bytes(b"half")
             raise OSError(28, "No space left on device")
@@ -173,7 +252,7 @@ def test_a_full_disk_leaves_whole_parts_and_says_so(
         with pytest.raises(fmfair.FmfairError, match=r"cannot write .*No space left on device"):
             embed(manifest, Tiny(), tmp_path, read, QUIET)
     assert sorted(p.name for p in tmp_path.iterdir() if not p.name.startswith(".l")) == [
-        "_run.json", "part-00000.parquet", "part-00001.parquet", "part-00002.parquet",
+        "_images.parquet", "_run.json", "part-00000.parquet", "part-00001.parquet", "part-00002.parquet",
     ]  # fmt: skip
     embed(manifest, Tiny(), tmp_path, read, QUIET)
     assert_frame_equal(rows(tmp_path), undisturbed)
@@ -186,14 +265,17 @@ def test_an_interrupted_run_leaves_nothing_behind(
 
     def interrupted(frame: pl.DataFrame, file: Any, **options: Any) -> None:
         write(frame, file, **options)
-        raise KeyboardInterrupt
+        if "s8" in frame["sample_id"] and "status" in frame.columns:
+            raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         patch.setattr(pl.DataFrame, "write_parquet", interrupted)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt, match="stopped; 8 of 43 images are kept, the same command goes on"):
             embed(manifest, Tiny(), tmp_path, read, QUIET)
 
-    assert sorted(p.name for p in tmp_path.iterdir()) == [".locks", "_run.json"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        ".locks", "_images.parquet", "_run.json", "part-00000.parquet", "part-00001.parquet"
+    ]  # fmt: skip
     assert not [t.name for t in threading.enumerate() if t.name.startswith(("decode", "gather"))]
     embed(manifest, Tiny(), tmp_path, read, QUIET)
     assert_frame_equal(rows(tmp_path), undisturbed)

@@ -16,35 +16,41 @@ import pyarrow.parquet as pq
 import pytest
 
 import fmfair
+from fmfair.runners import parts
+from fmfair.runners.catalogue import Catalogue
 from fmfair.runners.parts import Parts, read_parts
 from fmfair.runners.provenance import table_hash, versions
 
 
+def images(count: int, root: Path = Path("pictures")) -> Catalogue:
+    """So many images, each in a part of its own."""
+    names = [f"s{i}" for i in range(count)]
+    return Catalogue.of(pl.DataFrame({"sample_id": names, "path": names}), root, 1)
+
+
 def make(folder: Path, count: int = 3, **identity: object) -> Parts:
-    parts = Parts(folder, count, {"model": "m", **identity}, {"versions": {"x": "1"}})
-    parts.begin()
-    return parts
+    return Parts.begun(folder, images(count), {"model": "m", **identity}, {"versions": {"x": "1"}})
 
 
 def test_a_run_is_read_when_it_is_complete(tmp_path: Path) -> None:
-    parts = make(tmp_path / "run")
-    parts.write(0, pl.DataFrame({"a": [1, 2]}))
-    parts.write(2, pl.DataFrame({"a": [5]}))
+    run = make(tmp_path / "run")
+    run.write(0, pl.DataFrame({"a": [1, 2]}))
+    run.write(2, pl.DataFrame({"a": [5]}))
 
-    assert parts.missing() == [1]
+    assert run.missing() == [1]
     with pytest.raises(fmfair.FmfairError, match="not complete: 2 of 3 parts are there; the same command makes"):
         read_parts(tmp_path)
-    parts.write(1, pl.DataFrame({"a": [3, 4]}))
+    run.write(1, pl.DataFrame({"a": [3, 4]}))
 
-    rows, run = read_parts(tmp_path)
+    rows, described = read_parts(tmp_path)
     assert rows.collect()["a"].to_list() == [1, 2, 3, 4, 5]
-    assert run["identity"] == {"model": "m"}
+    assert described["identity"] == {"model": "m"}
 
 
 def test_jobs_take_every_so_many_parts(tmp_path: Path) -> None:
-    parts = make(tmp_path, count=5)
+    run = make(tmp_path, count=5)
 
-    assert [parts.missing(job, 2) for job in range(2)] == [[0, 2, 4], [1, 3]]
+    assert [run.missing(job, 2) for job in range(2)] == [[0, 2, 4], [1, 3]]
 
 
 def test_another_configuration_is_refused_and_named(tmp_path: Path) -> None:
@@ -69,26 +75,29 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
 
 
 def test_every_part_says_where_it_comes_from(tmp_path: Path) -> None:
-    parts = make(tmp_path)
-    parts.write(1, pl.DataFrame({"a": [1]}))
+    run = make(tmp_path)
+    run.write(1, pl.DataFrame({"a": [1]}))
 
     file = pq.ParquetFile(tmp_path / "part-00001.parquet")
     about = json.loads(file.metadata.metadata[b"fmfair"])
     assert about["identity"] == {"model": "m"}
     assert about["provenance"] == {"versions": {"x": "1"}}
-    assert (about["schema_version"], about["part"], about["parts"]) == (1, 1, 3)
+    assert (about["schema_version"], about["part"]) == (2, 1)
+    assert about["images"] == table_hash(pl.DataFrame({"sample_id": ["s1"], "path": ["s1"]}))
     assert file.metadata.row_group(0).column(0).compression == "ZSTD"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="locks of the kind that the system frees")
 def test_a_part_that_another_process_makes_is_left_to_it_until_it_dies(tmp_path: Path) -> None:
-    parts = make(tmp_path)
+    run = make(tmp_path)
     holder = textwrap.dedent(
         f"""
         import sys
         from pathlib import Path
+        import polars as pl
+        from fmfair.runners.catalogue import Catalogue
         from fmfair.runners.parts import Parts
-        parts = Parts(Path({str(tmp_path)!r}), 3, {{"model": "m"}}, {{}})
+        parts = Parts(Path({str(tmp_path)!r}), Catalogue(pl.DataFrame(), ""), {{}}, {{}})
         with parts.claimed(1) as ours:
             print(ours, flush=True)
             sys.stdin.read()
@@ -101,59 +110,59 @@ def test_a_part_that_another_process_makes_is_left_to_it_until_it_dies(tmp_path:
         assert other.stdout.readline().strip() == "True"
         claims = []
         for number in range(3):
-            with parts.claimed(number) as ours:
+            with run.claimed(number) as ours:
                 claims.append(ours)
         other.send_signal(signal.SIGKILL)
         other.wait()
-    with parts.claimed(1) as ours:
+    with run.claimed(1) as ours:
         claims.append(ours)
 
     assert claims == [True, False, True, True]
 
 
 def test_a_part_that_is_there_is_not_made_again(tmp_path: Path) -> None:
-    parts = make(tmp_path)
-    parts.write(0, pl.DataFrame({"a": [1]}))
+    run = make(tmp_path)
+    run.write(0, pl.DataFrame({"a": [1]}))
 
-    with parts.claimed(0) as ours:
+    with run.claimed(0) as ours:
         assert not ours
 
 
 def test_of_two_jobs_that_begin_at_once_the_first_says_what_the_run_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lock = Parts._lock
+    lock = parts._lock
 
     @contextmanager
-    def late(parts: Parts, number: int, *, wait: bool = False) -> Iterator[bool]:
-        with lock(parts, number, wait=wait) as ours:
+    def late(folder: Path, number: int, *, wait: bool = False) -> Iterator[bool]:
+        with lock(folder, number, wait=wait) as ours:
             with monkeypatch.context() as patch:
-                patch.setattr(Parts, "_lock", lock)
+                patch.setattr(parts, "_lock", lock)
                 make(tmp_path, model="first")
             yield ours
 
-    monkeypatch.setattr(Parts, "_lock", late)
+    monkeypatch.setattr(parts, "_lock", late)
     with pytest.raises(fmfair.FmfairError, match='model was "first" and is "second"'):
         make(tmp_path, model="second")
     assert '"first"' in (tmp_path / "_run.json").read_text()
 
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = make(tmp_path)
+    run = make(tmp_path)
 
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(Path, "open", refuse)
-    with pytest.raises(fmfair.FmfairError, match=r"cannot write .*: Permission denied"), parts.claimed(0):
+    with pytest.raises(fmfair.FmfairError, match=r"cannot write .*: Permission denied"), run.claimed(0):
         pass
 
 
 def test_names_of_folders_are_no_patterns(tmp_path: Path) -> None:
-    parts = make(tmp_path / "run[1]*", count=1)
-    parts.write(0, pl.DataFrame({"a": [1]}))
+    run = make(tmp_path / "run[1]*", count=1)
+    run.write(0, pl.DataFrame({"a": [1]}))
 
-    assert read_parts(parts.folder)[0].collect()["a"].to_list() == [1]
+    assert read_parts(run.folder)[0].collect()["a"].to_list() == [1]
 
 
 def test_hashes_follow_the_content() -> None:

@@ -17,6 +17,7 @@ from polars.testing import assert_frame_equal
 from runner_tiny import painted, prompts, ran, refused, tiny_models
 
 from fmfair.runners import embedding
+from fmfair.runners.catalogue import Catalogue
 from fmfair.runners.embedding import How, embed
 from fmfair.runners.faults import Faults
 from fmfair.runners.parts import Parts, read_parts
@@ -116,8 +117,10 @@ def test_jobs_share_a_retry_and_leave_what_another_one_is_at(broken: Any, mended
 HOLDER = """
 import sys
 from pathlib import Path
+import polars as pl
+from fmfair.runners.catalogue import Catalogue
 from fmfair.runners.parts import Parts
-with Parts(Path(sys.argv[1]), 6, {}, {}).claimed(1, there=True) as ours:
+with Parts(Path(sys.argv[1]), Catalogue(pl.DataFrame(), ""), {}, {}).claimed(1, there=True) as ours:
     print(ours, flush=True)
     sys.stdin.read()
 """
@@ -193,10 +196,15 @@ def test_a_retry_below_a_wrong_root_is_refused(table: pl.DataFrame, tmp_path: Pa
 
 
 def test_parts_of_a_run_whose_description_was_removed_are_refused(tmp_path: Path) -> None:
-    old = Parts(tmp_path, 1, {"model": "a"}, {})
-    old.begin()
-    old.write(0, pl.DataFrame({"x": [1]}))
-    (tmp_path / "_run.json").unlink()
+    def begun(model: str, name: str) -> Parts:
+        images = Catalogue.of(pl.DataFrame({"sample_id": [name], "path": [name]}), tmp_path, 1)
+        return Parts.begun(tmp_path, images, {"model": model}, {})
 
+    begun("a", "s").write(0, pl.DataFrame({"x": [1]}))
+    (tmp_path / "_run.json").unlink()
     with pytest.raises(ValueError, match=r'part-00000.parquet is of another run: model was "a" and is "b"; remove it'):
-        Parts(tmp_path, 1, {"model": "b"}, {}).begin()
+        begun("b", "s")
+    (tmp_path / "_run.json").unlink()
+    (tmp_path / "_images.parquet").unlink()
+    with pytest.raises(ValueError, match=r"part-00000.parquet is of another run: its images are others; remove it"):
+        begun("a", "t")

@@ -16,7 +16,7 @@ from fmfair.runners.description import About, Prompts
 from fmfair.runners.manifest import Manifest
 from fmfair.runners.predictions import write_predictions
 from fmfair.runners.similarity import Similarity, probabilities
-from fmfair.runners.texts import read_texts, write_texts
+from fmfair.runners.texts import Texts, read_texts
 from fmfair.runners.zero_shot import zero_shot
 
 IMAGE = np.array([[3.0, 4.0, 0.0]])
@@ -197,16 +197,21 @@ def test_images_without_embeddings_and_labels_without_prompts_are_refused(manife
 
 def test_texts_of_another_model_are_refused(tmp_path: Path) -> None:
     file, prompts = tmp_path / "texts.parquet", {"glaucoma": Prompts(("normal",), ("glaucoma",))}
-    write_texts(TEXTS, file, {"name": "m", "steps": "rgb"}, {"scale": 2.0})
+    texts = {"tokenizer": "json", "file": "vocab.txt"}
+    Texts(TEXTS, {"name": "m", "steps": "rgb", "texts": texts}, {"scale": 2.0}).keep(file)
 
-    found = read_texts(file, {"name": "m", "steps": "rgb"}, prompts)
+    found = read_texts(file, {"name": "m", "steps": "rgb"})
     assert found is not None
-    assert found[0].equals(TEXTS)
-    assert found[1] == {"scale": 2.0}
+    assert found.table.equals(TEXTS)
+    assert (found.published, found.kept) == ({"scale": 2.0}, True)
+    assert found.said == {"glaucoma": {"negative": ["normal"], "positive": ["glaucoma"]}}
     with pytest.raises(fmfair.FmfairError, match='another model than the images\': steps was "rgb" and is "grey"'):
-        read_texts(file, {"name": "m", "steps": "grey"}, prompts)
-    assert read_texts(file, {"name": "m", "steps": "rgb"}, {"glaucoma": Prompts(("healthy",), ("glaucoma",))}) is None
-    assert read_texts(tmp_path / "none.parquet", {}, prompts) is None
+        read_texts(file, {"name": "m", "steps": "grey"})
+    assert found.are(prompts, {})
+    assert found.are(prompts, {"texts": texts})
+    assert not found.are(prompts, {"texts": texts | {"file": "other.txt"}})
+    assert not found.are({"glaucoma": Prompts(("healthy",), ("glaucoma",))}, {})
+    assert read_texts(tmp_path / "none.parquet", {}) is None
 
 
 def test_written_predictions_are_what_evaluate_reads(manifest: Manifest, tmp_path: Path) -> None:

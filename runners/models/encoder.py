@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -185,7 +184,7 @@ class LoadedModel:
 
     @cached_property
     def identity(self) -> Mapping[str, Any]:
-        """What the features depend on: the weights as they are used, the preprocessing, and what is taken."""
+        """What features of images depend on: the weights as they are used, the preprocessing, and what is taken."""
         return {
             "name": self.entry.name,
             "feature": self.entry.feature.take,
@@ -193,7 +192,6 @@ class LoadedModel:
             "steps": list(self.steps),
             "dtype": "mixed" if self.mixed else str(self.dtype).removeprefix("torch."),
             "weights": _digest(self.tower.module),
-            "texts": None if self.entry.text is None else json.loads(json.dumps(asdict(self.entry.text))),
         }
 
     @property
