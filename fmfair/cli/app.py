@@ -146,7 +146,7 @@ def _run(command: Callable[..., int], context: typer.Context, given: Mapping[str
 
 
 def _data(context: typer.Context, **given: Any) -> None:
-    """Makes the manifest of a public data set from its release: images, patients, splits, labels, attributes."""
+    """Makes a manifest, images with patients, splits, labels and attributes, of a public data set or your own table."""
     from fmfair.cli.data import data
 
     _run(data, context, given)
