@@ -34,7 +34,7 @@ ROLE_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             *("sex", "gender", "age", "age_group", "race", "ethnicity", "language", "site", "hospital", "scanner"),
             *("insurance", "skin_type", "fitzpatrick"),
         ),
-        "by": ("usage", "model", "dataset", "label", "split", "fold", "perturbation", "severity"),
+        "by": ("usage", "model", "dataset", "label", "fold", "perturbation", "severity"),
         "sample_id": ("sample_id", "image_id"),
         "patient": (
             *("patient_id", "patient", "patientid", "subject_id", "subject", "subjectid", "person_id"),
