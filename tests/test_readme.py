@@ -14,19 +14,12 @@ from typing import Any
 import pytest
 
 from fmfair.errors import FmfairError
-from fmfair.runners.models.registry import unregister
+from fmfair.runners.models.registry import register, unregister
+from fmfair.runners.prompts import read_prompts
 
 ROOT = Path(__file__).parent.parent
 PAGES = {path.name: path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]}
 BLOCKS = {name: re.findall(r"^```(\w+)\n(.*?)^```", text, re.MULTILINE | re.DOTALL) for name, text in PAGES.items()}
-SHELL_LINES = [
-    line
-    for blocks in BLOCKS.values()
-    for language, text in blocks
-    if language == "sh"
-    for line in (line.split("  #")[0].strip() for line in text.splitlines())
-    if line and not line.startswith("#")
-]
 
 
 @pytest.fixture
@@ -38,14 +31,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_every_block_is_of_a_kind_that_is_run() -> None:
     kinds = {language for blocks in BLOCKS.values() for language, _ in blocks}
-    assert kinds == {"python", "sh", "text", "toml"}  # TOML by the tests of the plan
+    assert kinds == {"python", "sh", "text", "toml"}
 
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("page", PAGES)
-def test_python_blocks_run_one_after_another_and_print_what_is_shown(
-    page: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_blocks_run_one_after_another_and_print_what_is_shown(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}
     printed = ""
     try:
@@ -53,11 +44,53 @@ def test_python_blocks_run_one_after_another_and_print_what_is_shown(
             if language == "python":
                 exec(compile(text, page, "exec"), names)
                 printed = capsys.readouterr().out
+            elif language == "sh":
+                printed = "".join(run_line(line) for line in lines(text))
             elif language == "text":
                 assert text in printed, printed
     finally:
         with suppress(FmfairError):
             unregister("pixels")  # the README's own model
+
+
+def lines(text: str) -> list[str]:
+    """The commands of a shell block, without comments."""
+    said = (line.split("  #")[0].strip() for line in text.splitlines())
+    return [line for line in said if line and not line.startswith("#")]
+
+
+def run_line(line: str) -> str:
+    """What a command prints; of make, what it would do: running the tests from inside the tests would never end."""
+    name, *words = shlex.split(line)
+    if name == "make":
+        # as from a shell of its own, not from the make that may run this test
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+        return done(["make", "-n", *words], cwd=ROOT, env=environment)
+    assert name == "fmfair"
+    return done([sys.executable, "-m", "fmfair", *words])
+
+
+def done(command: list[str], **options: Any) -> str:
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, **options)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout
+    return ended.stdout
+
+
+@pytest.mark.parametrize("text", [text for language, text in BLOCKS["running.md"] if language == "toml"])
+def test_files_of_prompts_and_of_models_are_read(text: str, tmp_path: Path) -> None:
+    """The plan of report.md has tests of its own."""
+    file = tmp_path / "shown.toml"
+    file.write_text(text, encoding="utf-8")
+    names = re.findall(r"^\[(\w+)\]", text, re.MULTILINE)
+    if "like = " not in text:
+        assert list(read_prompts(file)) == names
+        return
+    try:
+        assert list(register(file)) == names
+    finally:
+        for name in names:
+            unregister(name)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -73,24 +106,4 @@ def test_links_lead_somewhere(page: str) -> None:
         if target.startswith("#"):
             assert target[1:] in anchors
         elif not target.startswith("https://"):
-            assert (place / target).exists(), target
-
-
-@pytest.mark.parametrize("line", [line for line in SHELL_LINES if line.startswith("fmfair ")])
-def test_commands_run(line: str, folder: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", *shlex.split(line)], check=False, capture_output=True, text=True, cwd=folder
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
-
-
-@pytest.mark.parametrize("line", [line for line in SHELL_LINES if not line.startswith("fmfair ")])
-def test_make_targets_exist(line: str) -> None:
-    assert line.startswith("make ")
-    # Only what make would do: running the tests from inside the tests would never end.
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
-    done = subprocess.run(
-        ["make", "-n", *shlex.split(line)[1:]], check=False, capture_output=True, text=True, cwd=ROOT, env=environment
-    )
-    assert done.returncode == 0, done.stderr
+            assert (place / target.partition("#")[0]).exists(), target
