@@ -206,8 +206,8 @@ class Study:
             if tally.left:
                 raise FmfairError(
                     f"{plural(tally.left, 'part')} of {self.embeddings} {'is' if tally.left == 1 else 'are'} left to "
-                    "other jobs, so nothing is predicted yet; when all of them are done, the same without How(jobs=) "
-                    "predicts"
+                    "other jobs, so nothing is predicted yet; once they are done, the same without jobs (command line: "
+                    "--shard) predicts"
                 )
         rows, run = read_parts(self.embeddings)
         self._check_same(run["identity"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import torch
 from PIL import Image
 from sklearn.datasets import load_digits
+from sklearn.metrics import roc_auc_score
 
 import fmfair
 from fmfair.cli import main
@@ -19,7 +21,6 @@ from fmfair.runners.description import About, Prompts
 from fmfair.runners.embedding import How
 from fmfair.runners.manifest import Manifest
 from fmfair.runners.models.encoder import Scale, Tower
-from fmfair.runners.models.loading import load_model
 from fmfair.runners.models.registry import register, unregister
 from fmfair.runners.models.tokens import Tokens
 from fmfair.runners.usages import Study
@@ -73,6 +74,28 @@ def test_radiographs_become_a_report_on_the_command_line(
     predictions = pl.read_parquet(words[2], hive_partitioning=False)
     assert predictions.height == 9
     assert predictions.filter(pl.col("status") != "ok").select("sample_id", "y_score").rows() == [("16", None)]
+
+
+def test_predictions_of_several_splits_are_never_pooled(
+    radiographs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    common = ["--labels", "pneumonia", "--sensitive", "format", "--model", "efficientnet_lite0", "--quiet"]
+    both = ["--select", "last", "--splits", "train", "test", "--output", str(tmp_path / "runs")]
+
+    assert main(["run", "linear-probe", str(radiographs / "table.csv"), *common, *both]) == 0
+    *_, command = capsys.readouterr().out.splitlines()
+    assert command.endswith("--by usage dataset model label split")
+    results = tmp_path / "results"
+    assert main([*shlex.split(command)[1:], "--output", str(results), "--quiet"]) == 0
+
+    overall = pl.read_parquet(results / "overall.parquet").filter(pl.col("metric") == "auc")
+    assert overall.select("split", "n").sort("split").rows() == [("test", 8), ("train", 8)]
+    of_split = dict(overall.select("split", "value").rows())
+    found = pl.read_parquet(shlex.split(command)[2], hive_partitioning=False).drop_nulls("y_score")
+    for split, value in of_split.items():
+        one = found.filter(pl.col("split") == split)
+        assert value == pytest.approx(roc_auc_score(one["y_true"], one["y_score"]), abs=1e-12)
+    assert of_split["train"] == 1.0 > of_split["test"]
 
 
 class TwoTowers(torch.nn.Module):  # type: ignore[misc]  # torch has no types here
@@ -181,7 +204,7 @@ def test_zero_shot_of_digits_is_right_in_97_of_100(digits: Any, minilm: Path, tm
     }
     register(entry, builder=lambda _: trained(minilm, pixels, y))
     try:
-        study = Study(manifest, "digit_towers", tmp_path, lambda: load_model("digit_towers", device="cpu"))
+        study = Study.of(manifest, "digit_towers", tmp_path, device="cpu")
         file = study.zero_shot(among="classes", how=QUIET)
     finally:
         unregister("digit_towers")

@@ -17,6 +17,7 @@ import pytest
 
 import fmfair
 from fmfair.cli import main
+from fmfair.notes import Notes
 from fmfair.runners.description import About
 from fmfair.runners.manifest import Manifest
 from fmfair.runners.predictions import ROW_GROUP, predictions, write_predictions
@@ -118,6 +119,31 @@ def test_many_rows_are_row_groups_of_bounded_size(tmp_path: Path) -> None:
 
     assert max(groups.row_group(i).num_rows for i in range(groups.num_row_groups)) <= ROW_GROUP
     assert groups.num_rows == many.height
+
+
+def test_temporary_files_that_a_killed_run_left_are_removed(tmp_path: Path) -> None:
+    file = write_predictions(predicted("chest", "zero-shot", "clip"), tmp_path, {})
+    left = file.with_name(f".{'0' * 32}.tmp")
+    left.write_bytes(b"half")
+
+    write_predictions(predicted("chest", "zero-shot", "clip"), tmp_path, {})
+    assert left.exists(), "another process may be at it"
+    os.utime(left, (0, 0))
+    write_predictions(predicted("chest", "zero-shot", "clip"), tmp_path, {})
+    assert [one.name for one in file.parent.iterdir()] == [file.name]
+
+
+def test_replaced_predictions_are_told_by_what_made_them(tmp_path: Path) -> None:
+    def noted(provenance: dict[str, Any]) -> list[str]:
+        notes = Notes()
+        write_predictions(predicted("chest", "zero-shot", "clip"), tmp_path, provenance, notes)
+        return list(notes)
+
+    made = {"configuration": {"seed": 0, "heads": {"one": {"loss": 0.5}}}, "model": {"dtype": "float32"}}
+    assert noted({}) == noted(made) == []  # those that say nothing of themselves are replaced
+    assert noted({**made, "configuration": {"seed": 0, "heads": {}}, "date": "now"}) == []
+    (told,) = noted({"configuration": {"seed": 1}, "model": {"dtype": "mixed"}})
+    assert 'model.dtype was "float32" and is "mixed"; seed was 0 and is 1; to keep both, tell one of them' in told
 
 
 WRITER = """

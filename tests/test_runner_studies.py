@@ -5,19 +5,27 @@ These are encoded anew, by the model of the images and by no other.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from command_line import Result, run
 from runner_tiny import painted, pixels, prompts, ran, refused, tiny_models, towers
 
 from fmfair.errors import FmfairError
+from fmfair.runners import embedding
 from fmfair.runners.embedding import How
 from fmfair.runners.manifest import read_manifest
+from fmfair.runners.models.encoder import Scale
 from fmfair.runners.models.loading import load_model
 from fmfair.runners.models.registry import register, unregister
+from fmfair.runners.parts import Parts
+from fmfair.runners.probe import Probe
 from fmfair.runners.prompts import read_prompts
 from fmfair.runners.roles import Roles
 from fmfair.runners.usages import Study
@@ -164,6 +172,200 @@ def test_models_without_texts_and_probes_without_groups_are_refused_before_image
         "linear-probe", table.filter(pl.col("split") != "validation"), tmp_path
     )
     assert not (tmp_path / "runs").exists()
+
+
+def noted(table: pl.DataFrame, folder: Path, usage: str, *more: object, model: str = "tiny_towers") -> Result:
+    """A run that is not quiet."""
+    table.write_csv(folder / "table.csv")
+    given = ("--model", model, "--output", folder / "runs", "--labels", "y", *more)
+    result = run("run", usage, folder / "table.csv", *given)
+    assert result.status == 0, result.err
+    return result
+
+
+def test_texts_are_encoded_before_images(table: pl.DataFrame, tmp_path: Path) -> None:
+    def broken(_: Any, __: Any) -> Any:
+        raise IndexError("index out of range in self")
+
+    register({**ENTRY, "name": "broken"}, builder=lambda path: replace(towers(path), texts=broken))
+    try:
+        told = refused("zero-shot", table, tmp_path, "--prompts", prompts(tmp_path), model="broken")
+        assert "broken: no texts of ids" in told
+        assert told.count("\n") == 1
+        with pytest.raises(FmfairError, match="broken: no texts of ids"):
+            Study.of(a_study(table, tmp_path).manifest, "broken", tmp_path / "runs").embed(How(progress=False))
+    finally:
+        unregister("broken")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_how_texts_are_read_and_scored_is_no_part_of_what_images_are(table: pl.DataFrame, tmp_path: Path) -> None:
+    def predicted(**changed: Any) -> pl.DataFrame:
+        register(ENTRY | changed, builder=towers, replacing=True)
+        file = ran("zero-shot", table, tmp_path, "--prompts", prompts(tmp_path), model="weighted").out.partition(": ")[
+            0
+        ]
+        return pl.read_parquet(file, hive_partitioning=False)
+
+    try:
+        first = predicted()
+        part = tmp_path / "runs/embeddings/dataset=table/model=weighted/part-00000.parquet"
+        when = part.stat().st_mtime_ns
+        again = predicted(text={"tokenizer": "json", "context": 9})
+        assert again.equals(first)
+        said = json.loads(pl.read_parquet_metadata(part.with_name("texts.parquet"))["fmfair"])
+        assert said["model"]["texts"]["context"] == 9
+        # The convention that is kept beside the vectors follows the entry too.
+        sigmoid = predicted(text={"tokenizer": "json", "context": 9}, score={"link": "sigmoid"})
+        assert not sigmoid["y_score"].equals(first["y_score"])
+        assert part.stat().st_mtime_ns == when
+    finally:
+        unregister("weighted")
+
+
+def test_predictions_that_replace_others_say_so_and_variants_stay(table: pl.DataFrame, tmp_path: Path) -> None:
+    given = ("--prompts", prompts(tmp_path))
+    first = noted(table, tmp_path, "zero-shot", *given)
+    assert "replaced" not in first.err + noted(table, tmp_path, "zero-shot", *given).err
+    other = noted(table, tmp_path, "zero-shot", *given, "--scale", 3, "--splits", "train", "test").err
+    assert (
+        "replaced earlier predictions that were made otherwise: similarity.scale was 10.0 and is 3.0; splits " in other
+    )
+    assert "--variant" in other
+    prompts(tmp_path, "longer")
+    told = noted(table, tmp_path, "zero-shot", *given, "--scale", 3, "--splits", "train", "test").err
+    assert 'prompts.y.positive was ["bc"] and is ["longer"]' in told
+
+    kept = noted(table, tmp_path, "zero-shot", *given, "--variant", "scale 5", "--scale", 5)
+    assert "replaced" not in kept.err
+    file = Path(kept.out.partition(": ")[0])
+    assert file.parent.name == "model=tiny_towers (scale 5)"
+    assert (file.parent.parent / "model=tiny_towers" / file.name).is_file()
+    assert pl.read_parquet(file, hive_partitioning=False)["model"].unique().to_list() == ["tiny_towers (scale 5)"]
+    assert [p.name for p in (tmp_path / "runs/embeddings/dataset=table").iterdir()] == ["model=tiny_towers"]
+
+
+def test_a_probe_that_replaces_another_says_what_was_otherwise(table: pl.DataFrame, tmp_path: Path) -> None:
+    sgd = ("--solver", "sgd", "--epochs", 1)
+    assert "replaced" not in noted(table, tmp_path, "linear-probe", model="tiny_pixels").err
+    told = noted(table, tmp_path, "linear-probe", *sgd, model="tiny_pixels").err
+    assert 'probe.solver was "lbfgs" and is "sgd"; probe.schedule.epochs was 100 and is 1; to keep both' in told
+    assert (
+        "probe.seed was 0 and is 7"
+        in noted(table, tmp_path, "linear-probe", *sgd, "--seed", 7, model="tiny_pixels").err
+    )
+
+
+def test_the_loss_of_a_probe_is_a_positive_number(table: pl.DataFrame, tmp_path: Path) -> None:
+    result = noted(table, tmp_path, "linear-probe", model="tiny_pixels")
+
+    found = re.search(r"note: y: strength [\d.e+-]+, loss ([\d.]+)\n", result.err)
+    assert found is not None
+    about = json.loads(pl.read_parquet_metadata(result.out.partition(": ")[0])["fmfair"])
+    assert about["configuration"]["heads"]["y"]["loss"] == pytest.approx(float(found[1]), rel=1e-5)
+
+
+def test_a_learned_scale_that_is_not_declared_is_refused_and_scale_1_is_told(
+    table: pl.DataFrame, tmp_path: Path
+) -> None:
+    given = ("--prompts", prompts(tmp_path))
+    plain = replace(towers(None), scale=Scale())
+    register(ENTRY, builder=lambda _: plain)
+    try:
+        told = refused("zero-shot", table, tmp_path, *given, "--scale", "learned", model="weighted")
+        assert "there is no learned scale" in told
+        assert not (tmp_path / "runs").exists()
+        said = noted(table, tmp_path, "zero-shot", *given, model="weighted").err
+        assert said.count("scale 1: the entry of weighted declares none") == 1
+        assert "or say --scale" in said
+        assert "scale 1:" not in noted(table, tmp_path, "zero-shot", *given, "--scale", 20, model="weighted").err
+        assert "no learned scale" in refused(
+            "zero-shot", table, tmp_path, *given, "--scale", "learned", model="weighted"
+        )
+    finally:
+        unregister("weighted")
+    assert "scale 1:" not in noted(table, tmp_path, "zero-shot", *given).err
+    assert "no learned scale" in refused(
+        "zero-shot", table, tmp_path, *given, "--scale", "learned", model="tiny_towers"
+    )
+
+
+@pytest.mark.parametrize("usage", ["linear-probe", "zero-shot"])
+def test_embeddings_serve_manifests_of_fewer_images_in_another_order_and_grow(
+    table: pl.DataFrame, tmp_path: Path, usage: str
+) -> None:
+    given = ("--prompts", prompts(tmp_path)) if usage == "zero-shot" else ("--select", "last")
+
+    def predicted(some: pl.DataFrame) -> Result:
+        return ran(usage, some, tmp_path, *given, model="tiny_towers")
+
+    first = scores(predicted(table[:20]).out)
+    embeddings = tmp_path / "runs/embeddings/dataset=table/model=tiny_towers"
+    parts = {p: p.stat().st_mtime_ns for p in embeddings.glob("part-*")}
+    assert scores(predicted(table[:20].reverse()).out).to_list() == pytest.approx(first.reverse().to_list(), abs=1e-6)
+    fewer = table[:20].filter((pl.col("split") != "test") | (pl.int_range(pl.len()) < 9))
+    assert scores(predicted(fewer).out).to_list() == pytest.approx(first.head(2).to_list(), abs=1e-6)
+    assert scores(predicted(table).out).len() == 6
+    assert all(p.stat().st_mtime_ns == when for p, when in parts.items())
+    moved = table.with_columns(image_id="path").with_columns(path=pl.lit("3.png"))
+    assert "23 of 24 images have another path than then" in refused(usage, moved, tmp_path, *given, model="tiny_towers")
+
+
+def test_shares_of_a_probe_say_how_it_goes_on(
+    table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding, "PART", 4)
+
+    told = refused("linear-probe", table, tmp_path, "--shard", "1/2")
+
+    assert "3 parts of" in told
+    assert "once they are done, the same without --shard predicts" in told
+    assert "12 images encoded" in ran("embed", table, tmp_path, "--shard", "2/2").out
+    assert "6 predictions" in ran("linear-probe", table, tmp_path, "--shard", "1/2").out
+    assert "6 predictions" in ran("linear-probe", table, tmp_path).out
+
+
+@pytest.mark.parametrize("usage", ["embed", "linear-probe", "zero-shot"])
+def test_a_run_that_is_stopped_says_what_is_kept(
+    table: pl.DataFrame, tmp_path: Path, usage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ("--prompts", prompts(tmp_path)) if usage == "zero-shot" else ()
+    claimed = Parts.claimed
+
+    def stopping(parts: Parts, number: int, *, there: bool = False) -> Any:
+        if number == 2:
+            raise KeyboardInterrupt
+        return claimed(parts, number, there=there)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(embedding, "PART", 4)
+        patch.setattr(Parts, "claimed", stopping)
+        result = ran(usage, table, tmp_path, *given, model="tiny_towers")
+
+    assert (result.status, result.out) == (130, "")
+    assert result.err == "fmfair: stopped; 8 of 24 images are kept, the same command goes on\n"
+    assert ran(usage, table, tmp_path, *given, model="tiny_towers").status == 0
+
+
+def test_a_study_of_a_model_of_the_registry(table: pl.DataFrame, tmp_path: Path) -> None:
+    manifest, output = a_study(table, tmp_path).manifest, tmp_path / "runs"
+
+    study = Study.of(manifest, "Tiny Pixels", output, name="mine", variant="seed 1", feature=None, device="cpu")
+    file, _ = study.linear_probe(Probe(seed=1), How(progress=False))
+
+    assert file.parent.name == "model=mine (seed 1)"
+    assert study.embeddings.name == "model=mine"
+    assert study.loaded.entry.name == "tiny_pixels"
+    with pytest.raises(FmfairError, match='feature was "pooler" and is "cls"'):
+        Study.of(manifest, "tiny_pixels", output, name="mine", feature="cls").linear_probe()
+    with pytest.raises(FmfairError, match=r"checkpont= is not known; did you mean 'checkpoint'"):
+        Study.of(manifest, "tiny_pixels", output, checkpont="a.pt")
+    with pytest.raises(FmfairError, match="no model 'tiny_pixel'"):
+        Study.of(manifest, "tiny_pixel", output)
+    with pytest.raises(FmfairError, match="manifest= is of the type str; expected Manifest"):
+        Study.of("papila.parquet", "tiny_pixels", output)  # type: ignore[arg-type]
+    with pytest.raises(FmfairError, match="variant= is of the type int"):
+        Study.of(manifest, "tiny_pixels", output, variant=1)  # type: ignore[arg-type]
 
 
 def test_a_study_says_what_it_is_made_of(table: pl.DataFrame, tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Given = Mapping[str, Any]
 
 # Options as the arguments of functions.
-_LOADING = ("checkpoint", "device", "preprocess", "dtype", "feature")
+_STUDY = ("name", "variant", "checkpoint", "device", "preprocess", "dtype", "feature")
 _SCHEDULE = {
     "epochs": "epochs",
     "learning_rate": "learning_rate",
@@ -33,6 +33,21 @@ _SCHEDULE = {
 }
 
 
+def _until_stopped(command: Callable[[Given, Mapping[str, str]], int]) -> Callable[[Given, Mapping[str, str]], int]:
+    """The command, which says in one line what is kept where it is stopped from the keyboard."""
+
+    @wraps(command)
+    def run(given: Given, flags: Mapping[str, str]) -> int:
+        try:
+            return command(given, flags)
+        except KeyboardInterrupt as stop:
+            output.say(f"fmfair: {str(stop) or 'stopped'}\n", sys.stderr)
+            return 130
+
+    return run
+
+
+@_until_stopped
 def embed(given: Given, flags: Mapping[str, str]) -> int:
     """Encodes the images of a manifest.
 
@@ -45,6 +60,7 @@ def embed(given: Given, flags: Mapping[str, str]) -> int:
     return 0
 
 
+@_until_stopped
 def linear_probe(given: Given, flags: Mapping[str, str]) -> int:
     """Predicts by a linear probe.
 
@@ -68,9 +84,10 @@ def linear_probe(given: Given, flags: Mapping[str, str]) -> int:
         output.say_note(f"{one.label}: {chosen}")
         if one.note:
             output.say_note(f"{one.label}: {one.note}", warning=True)
-    return _ended(study, file, quiet=given["quiet"])
+    return _ended(study, file, flags, quiet=given["quiet"])
 
 
+@_until_stopped
 def zero_shot(given: Given, flags: Mapping[str, str]) -> int:
     """Predicts by prompts.
 
@@ -92,12 +109,11 @@ def zero_shot(given: Given, flags: Mapping[str, str]) -> int:
         splits=_splits(given),
         **choices,
     )
-    return _ended(study, file, quiet=given["quiet"])
+    return _ended(study, file, flags, quiet=given["quiet"])
 
 
 def _study(given: Given, flags: Mapping[str, str]) -> Study:
-    from fmfair.runners.models.loading import declared_identity, load_model
-    from fmfair.runners.models.registry import find, register
+    from fmfair.runners.models.registry import register
     from fmfair.runners.usages import Study
 
     if given["manifest"] is None or given["model"] is None:
@@ -107,13 +123,8 @@ def _study(given: Given, flags: Mapping[str, str]) -> Study:
         )
     if given["register"] is not None:
         register(Path(given["register"]))
-    manifest, entry = _manifest(given, flags), find(given["model"])
-    loading = {name: given[name] for name in _LOADING if given[name] is not None}
-    load = partial(load_model, entry.name, dataset=manifest.about.dataset, **loading)
-    declared = {name: value for name, value in loading.items() if name not in ("checkpoint", "device")}
-    asked = declared_identity(entry.name, dataset=manifest.about.dataset, **declared)
-    output_path = Path(given["output_path"] or "runs")
-    return Study(manifest, given["name"] or entry.name, output_path, load, asked, "checkpoint" in loading)
+    study = {name: given[name] for name in _STUDY if given.get(name) is not None}
+    return Study.of(_manifest(given, flags), given["model"], given["output_path"] or "runs", **study)
 
 
 def _manifest(given: Given, flags: Mapping[str, str]) -> Manifest:
@@ -177,18 +188,23 @@ def _told(tally: Tally) -> str:
     return "; ".join(told)
 
 
-def _ended(study: Study, file: Path, *, quiet: bool) -> int:
+def _ended(study: Study, file: Path, flags: Mapping[str, str], *, quiet: bool) -> int:
     """Names the file of predictions, and the command that evaluates it."""
     import polars as pl
 
+    from fmfair.cli.wording import in_flags
+    from fmfair.runners.predictions import KEYS
+
     for note in [] if quiet else study.notes:
-        output.say_note(note, warning=note in study.notes.warnings)
+        output.say_note(in_flags(note, flags), warning=note in study.notes.warnings)
     table = pl.scan_parquet(file, hive_partitioning=False, glob=False)
-    rows, missing = table.select(pl.len(), pl.col("y_score").null_count().alias("missing")).collect().row(0)
+    counted = table.select(pl.len(), pl.col("y_score").null_count().alias("missing"), pl.col("split").n_unique())
+    rows, missing, splits = counted.collect().row(0)
     words = ["fmfair", "score", str(file), "--cluster", "patient_id"]
     words += ["--missing-scores", "drop"] if missing else []
     if study.manifest.attributes:
         words += ["--sensitive", *study.manifest.attributes]
+    words += ["--by", *KEYS, "label", "split"] if splits > 1 else []  # what was fitted on is no test
     said = f", {missing:,} without a score" if missing else ""
     output.say(f"{file}: {plural(rows, 'prediction')}{said}\n\n{shlex.join(words)}\n", sys.stdout)
     return 0

@@ -39,7 +39,7 @@ _MODEL = (
 _WORK = (
     Option("batch_size", "--batch-size", "N", "Images that go through the model at once; default 32", "whole"),
     Option("workers", "--workers", "N", "Threads that decode images; default one a core", "whole"),
-    Option("shard", "--shard", "I/N", "Do the I-th of N shares of the work: 2/4"),
+    Option("shard", "--shard", "I/N", "Encode the I-th of N shares of the images: 2/4"),
 )
 _OUTPUT = (
     Option("output_path", "--output", "DIR", "Folder of embeddings and predictions; default runs"),
@@ -47,6 +47,23 @@ _OUTPUT = (
     Option("quiet", "--quiet", None, "Show no progress and no notes", "switch"),
 )
 _COMMON = {"Data": _DATA, "Model": _MODEL, "Work": _WORK, "Output": _OUTPUT}
+# Of usages that predict, which need all images.
+_PREDICTING = {
+    **_COMMON,
+    "Work": (
+        *_WORK[:-1],
+        _WORK[-1]._replace(
+            text="Encode the I-th of N shares of the images that are not yet: 2/4; once all are done, the last one, or "
+            "the same without --shard, predicts"
+        ),
+    ),
+    "Output": (
+        *_OUTPUT[:-1],
+        Option("variant", "--variant", "TEXT",
+               "Keep these predictions beside others of the same embeddings: the model is called 'NAME (TEXT)' there"),
+        _OUTPUT[-1],
+    ),
+}
 
 EMBED_OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType({
     **_COMMON,
@@ -66,7 +83,7 @@ PROBE_OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType({
         Option("train_batch", "--train-batch", "N", "sgd: images of a step; default 1024", "whole"),
         Option("weight_decay", "--weight-decay", "X", "sgd: decay of the weights; default 0.0001", "number"),
     ),
-    **_COMMON,
+    **_PREDICTING,
 })
 ZERO_SHOT_OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType({
     "Zero-shot": (
@@ -79,7 +96,7 @@ ZERO_SHOT_OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType({
         Option("raw_texts", "--raw-texts", None, "Do not bring the vectors of texts to length 1", "switch"),
         Option("slices", "--slices", "max|mean", "Volumes: the highest slice speaks (default), or their mean"),
     ),
-    **_COMMON,
+    **_PREDICTING,
 })
 # fmt: on
 EMBED_EPILOG = """[bold]Examples[/bold]
@@ -91,17 +108,18 @@ fmfair run embed chexpert.parquet --model biomedclip --shard 2/4 --batch-size 25
 fmfair run embed chexpert.parquet --model biomedclip --retry
 
 Images are decoded and encoded once; the other usages start from the embeddings. A run that was stopped goes on where it
-was, several jobs may work in one folder, and images that were mended since are read with --retry. Exit status: 0 done;
-2 an input or option cannot be used."""
+was, rows that the manifest got since are encoded alone, several jobs may work in one folder, and images that were
+mended since are read with --retry. Exit status: 0 done; 2 an input or option cannot be used; 130 stopped."""
 PROBE_EPILOG = """[bold]Examples[/bold]
 
 fmfair run linear-probe papila.parquet --model rad_dino --output runs
 
 fmfair run linear-probe papila.parquet --model rad_dino --select worst_auc --groups sex
 
-fmfair run linear-probe papila.parquet --model rad_dino --solver sgd --select last --epochs 50
+fmfair run linear-probe papila.parquet --model rad_dino --solver sgd --select last --epochs 50 --variant "50 epochs"
 
-What is not embedded yet is embedded first. Exit status: 0 done; 2 an input or option cannot be used."""
+What is not embedded yet is embedded first. Predictions of another choice replace the earlier ones, unless --variant
+tells them apart. Exit status: 0 done; 2 an input or option cannot be used."""
 ZERO_SHOT_EPILOG = """[bold]Examples[/bold]
 
 fmfair run zero-shot chexpert.parquet --model biomedclip --output runs
