@@ -167,6 +167,9 @@ def test_revisions_and_architectures_are_the_published_ones() -> None:
         "num_classes": 0,
     }  # not img_size: its tables are 1,024's
     assert find("aimv2_large").loader.kwargs["use_head"] is False
+    # Other sides would be cut to whole patches in silence.
+    assert "multiple_of:14" in find("aimv2_large_native").image.steps
+    assert "multiple_of:16" in find("dinov3_base").image.steps
     assert find("dinov3_base_timm").loader.kwargs["global_pool"] == "token"  # the mean of patches where not said
     assert find("medgemma_tower").weights.keep_prefix == (
         "model.vision_tower.vision_model.", "vision_tower.vision_model.",
