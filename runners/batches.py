@@ -12,9 +12,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fmfair.runners.images.picture import ImageError
+
+if TYPE_CHECKING:
+    from fmfair.runners.manifest import Manifest
+    from fmfair.runners.models.encoder import LoadedModel
 
 T = TypeVar("T")
 
@@ -41,6 +45,22 @@ class Image:
 
 # Reads a file: the slices of a volume with their numbers, or one picture with None. Raises ImageError where it cannot.
 Read = Callable[[Path], Sequence[tuple[int | None, Any]]]
+
+
+def reader(encoder: LoadedModel, manifest: Manifest) -> Read:
+    """Reads a file of the data set as what the model is fed."""
+    from fmfair.runners.images.files import read
+    from fmfair.runners.images.reading import Reading
+
+    reading, transform = Reading.of(manifest.about.reading), encoder.transform
+
+    def prepared(path: Path) -> list[tuple[int | None, Any]]:
+        found = read(path, reading)
+        if not isinstance(found, list):
+            return [(None, transform(found))]
+        return [(picture.slice, transform(picture)) for picture in found]
+
+    return prepared
 
 
 def decoded(paths: Sequence[Path], read: Read, workers: int) -> Generator[Image]:

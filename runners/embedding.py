@@ -145,7 +145,7 @@ def embed(
                 if ours:
                     paths = [manifest.root / path for path in some["path"]]
                     found = _encoded(decoded(paths, read, how.threads), encoder, how.batch_size, advance)
-                    rows = _table(some["sample_id"], list(found), encoder)
+                    rows = _table(some, list(found), encoder)
                     renewed = number in again
                     parts.write(number, _merged(parts.read(number), rows, every[number]) if renewed else rows)
                     tally.images += some.height
@@ -255,12 +255,12 @@ def _rows(batch: Sequence[Image], features: Features) -> Iterator[_Encoded]:
         yield _Encoded(image, OK, one, other) if finite else _Encoded(image, NOT_FINITE)
 
 
-def _table(samples: pl.Series, rows: Sequence[_Encoded], encoder: ImageEncoder) -> pl.DataFrame:
-    """The rows as a table."""
+def _table(images: pl.DataFrame, rows: Sequence[_Encoded], encoder: ImageEncoder) -> pl.DataFrame:
+    """The rows as a table, of these images."""
     why = {NOT_FINITE: "the model's output is not finite"}
     table = pl.DataFrame(
         {
-            "sample_id": samples.gather([row.image.row for row in rows]),
+            **images[[row.image.row for row in rows]].to_dict(),
             "slice": [row.image.slice for row in rows],
             "status": [row.status for row in rows],
             "reason": [row.image.reason or why.get(row.status) for row in rows],

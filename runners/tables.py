@@ -33,6 +33,7 @@ MANIFEST: Mapping[str, pl.DataType] = MappingProxyType(
 EMBEDDINGS: Mapping[str, pl.DataType] = MappingProxyType(
     {
         "sample_id": pl.String(),
+        "path": pl.String(),
         "slice": pl.Int32(),
         "status": pl.String(),
         "reason": pl.String(),

@@ -13,6 +13,7 @@ import polars as pl
 
 from fmfair.atomic import whole_file
 from fmfair.errors import FmfairError, listing, plural
+from fmfair.notes import Notes
 from fmfair.runners.description import Prompts
 from fmfair.runners.parts import SCHEMA_VERSION, changes
 from fmfair.runners.provenance import METADATA
@@ -98,6 +99,18 @@ class Texts:
         for label, positive, text in self.table.select("label", "positive", "prompt").rows():
             found.setdefault(label, {}).setdefault("positive" if positive else "negative", []).append(text)
         return found
+
+    def similarity(
+        self, choose: Callable[[Similarity], Similarity], notes: Notes, *, learned: bool = False
+    ) -> Similarity:
+        """How they are compared: as the model was published, with what is chosen otherwise; raises where it cannot be."""
+        similarity = choose(published_similarity(self.published, learned=learned))
+        if similarity.scale == 1 and not self.published["declared"]:
+            notes.warn(
+                f"scale 1: the entry of {self.model['name']} declares none, so that all scores lie near 0.5; declare "
+                "one in its section 'score', or say scale="
+            )
+        return similarity
 
     def keep(self, file: Path) -> None:
         """Writes them as Parquet, with what they are of in its metadata, unless they come from there."""

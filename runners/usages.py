@@ -22,7 +22,8 @@ import polars as pl
 from fmfair.errors import FmfairError, Problems, plural
 from fmfair.notes import Notes
 from fmfair.runners.arguments import check_folder, check_type, of_registry
-from fmfair.runners.catalogue import Catalogue
+from fmfair.runners.batches import reader
+from fmfair.runners.catalogue import IMAGES, Catalogue
 from fmfair.runners.embedding import How, Tally, embed, listed
 from fmfair.runners.faults import check_usable
 from fmfair.runners.manifest import Manifest
@@ -43,7 +44,6 @@ from fmfair.runners.texts import (
 from fmfair.runners.zero_shot import check_zero_shot, zero_shot
 
 if TYPE_CHECKING:
-    from fmfair.runners.batches import Read
     from fmfair.runners.models.encoder import LoadedModel
 
 
@@ -271,12 +271,7 @@ class Study:
         check_usable(images, self.manifest, [splits], self.notes)
         texts = self._texts(identity["model"])
         texts.keep(self.texts)
-        similarity = choose(published_similarity(texts.published, learned=learned_scale))
-        if similarity.scale == 1 and not texts.published["declared"]:
-            self.notes.warn(
-                f"scale 1: the entry of {self.model} declares none, so that all scores lie near 0.5; declare one in "
-                "its section 'score', or say scale="
-            )
+        similarity = texts.similarity(choose, self.notes, learned=learned_scale)
         table = zero_shot(
             self.manifest, images, texts.table, model=self.called, similarity=similarity, among=among, slices=slices,
             splits=splits,
@@ -300,23 +295,8 @@ class Study:
             "configuration": {"labels": list(self.manifest.labels), **about},
             "model": dict(model),
             "manifest": table_hash(self.manifest.table),
+            "images": table_hash(self.manifest.table.select(IMAGES)),
             "versions": versions(),
             "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
         }
         return write_predictions(table, self.output / "predictions", provenance, self.notes)
-
-
-def reader(encoder: LoadedModel, manifest: Manifest) -> Read:
-    """Reads a file of the data set as what the model is fed."""
-    from fmfair.runners.images.files import read
-    from fmfair.runners.images.reading import Reading
-
-    reading, transform = Reading.of(manifest.about.reading), encoder.transform
-
-    def prepared(path: Path) -> list[tuple[int | None, Any]]:
-        found = read(path, reading)
-        if not isinstance(found, list):
-            return [(None, transform(found))]
-        return [(picture.slice, transform(picture)) for picture in found]
-
-    return prepared

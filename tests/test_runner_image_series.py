@@ -19,12 +19,11 @@ from pydicom.uid import BasicTextSRStorage, MediaStorageDirectoryStorage
 from releases import RELEASES
 
 from fmfair.errors import FmfairError
-from fmfair.runners.batches import decoded
+from fmfair.runners.batches import decoded, reader
 from fmfair.runners.datasets.making import make_manifest
 from fmfair.runners.images import ImageError, Picture, Reading, read
 from fmfair.runners.images.dicom import read_dicom
 from fmfair.runners.images.windowing import Window8
-from fmfair.runners.usages import reader
 
 PACKAGED = Path(pydicom.__file__).parent / "data" / "test_files" / "dicomdirtests"
 AXIAL, CORONAL, SAGITTAL = (1, 0, 0, 0, 1, 0), (1, 0, 0, 0, 0, -1), (0, 1, 0, 0, 0, -1)

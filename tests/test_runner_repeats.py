@@ -20,8 +20,8 @@ from stand_ins import registered, stand_in
 from test_runner_probe import own_loop
 
 from fmfair.runners import About, How, Manifest, Probe, Prompts, Study, embedding, load_model
+from fmfair.runners.batches import reader
 from fmfair.runners.sgd import Schedule
-from fmfair.runners.usages import reader
 
 DATA = Path(__file__).parent / "data"
 QUIET = How(batch_size=5, workers=2, progress=False)
