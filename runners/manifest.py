@@ -171,8 +171,13 @@ def read_manifest(
         >>> clinic.of_split("test")["sample_id"].to_list()
         ['b.png']
     """
+    problems = Problems()
     if dataset is not None and not (isinstance(dataset, str) and dataset.strip()):
-        raise FmfairError(f"dataset={dataset!r} is no name; give a short text, such as dataset='clinic'")
+        problems.add(f"dataset={dataset!r} is no name; give a short text, such as dataset='clinic'")
+    for name, value, kind in (("roles", roles, Roles), ("notes", notes, Notes)):
+        if value is not None and not isinstance(value, kind):
+            problems.add(f"{name}= is of the type {type(value).__name__}; expected fmfair.runners.{kind.__name__}")
+    problems.raise_if_any()
     told = Notes() if notes is None else notes
     found, base, about = _read(source, Roles() if roles is None else roles, told)
     if root is not None:

@@ -53,7 +53,7 @@ def split_by_patient(
         >>> split_by_patient(table, ratio=(0.5, 0.25, 0.25)).to_list()
         ['train', 'train', 'validation', 'test', 'train']
     """
-    _check(table, ratio, balance, bins or {})
+    _check(table, ratio, seed, balance, bins or {})
     cells = _cells(table, balance, bins or {})
     patients, row_patients = _numbered(table["patient_id"].cast(pl.String))
     wanted = [i for i, share in enumerate(ratio) if share > 0]
@@ -147,7 +147,7 @@ def drawn(count: int, size: int) -> NDArray[np.int64]:
 
 
 def _check(
-    table: pl.DataFrame, ratio: Sequence[float], balance: Sequence[str], bins: Mapping[str, Sequence[float]]
+    table: pl.DataFrame, ratio: Sequence[float], seed: int, balance: Sequence[str], bins: Mapping[str, Sequence[float]]
 ) -> None:
     problems = Problems()
     try:
@@ -156,9 +156,13 @@ def _check(
         usable = False
     if not usable:
         problems.add(f"ratio= must be three shares, of training, validation and test, such as {RATIO}; it is {ratio}")
-    if isinstance(balance, str):
-        problems.add(f"balance={balance!r} is one text; give a list of columns: balance=[{balance!r}]")
+    if isinstance(balance, str) or not isinstance(balance, Sequence):
+        problems.add(f"balance={balance!r} is no list of columns; give one, such as balance=['sex']")
         balance = ()
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        problems.add(f"seed={seed!r} must be a whole number")
+    for name in (name for name in bins if isinstance(bins[name], str) or not isinstance(bins[name], Sequence)):
+        problems.add(f"bins= of {name!r} must be a list of cut points, such as [40, 60]")
     for name in (name for name in bins if name not in balance):
         problems.add(f"bins= cuts {name!r}, which is not balanced over; name it in balance= too")
     there = [name for name in table.columns if name not in MANIFEST]

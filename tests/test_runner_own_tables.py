@@ -46,6 +46,10 @@ def test_frames_are_tables_as_for_evaluate(kind: Any, tmp_path: Path) -> None:
 def test_what_is_no_table_is_refused_in_words() -> None:
     with pytest.raises(FmfairError, match="the table is a int; expected a Polars or pandas frame"):
         read_manifest(3)
+    with pytest.raises(FmfairError) as error:
+        read_manifest(FRAME, roles={"path": "file"}, notes=[], dataset="")  # type: ignore[arg-type]
+    assert [problem.partition(" ")[0] for problem in error.value.problems] == ["dataset=''", "roles=", "notes="]
+    assert "roles= is of the type dict; expected fmfair.runners.Roles" in str(error.value)
     with pytest.raises(FmfairError, match="cannot read the columns of the table"):
         read_manifest(pl.LazyFrame({"a": [1]}).select("b"))
 
@@ -150,8 +154,13 @@ def test_what_cannot_be_split_is_refused_at_once() -> None:
         "bins= cuts 'age', which is not balanced over; name it in balance= too",
         "no column 'sexx' (balance=); did you mean 'sex'?; there is 'mass', 'sex'",
     ]
-    with pytest.raises(FmfairError, match=r"balance='sex' is one text; give a list of columns: balance=\['sex'\]"):
-        mine.split(balance="sex")
+    with pytest.raises(FmfairError) as error:
+        mine.split(seed="1", balance="sex", bins={"sex": 3})  # type: ignore[arg-type, dict-item]
+    assert error.value.problems[:3] == [
+        "balance='sex' is no list of columns; give one, such as balance=['sex']",
+        "seed='1' must be a whole number",
+        "bins= of 'sex' must be a list of cut points, such as [40, 60]",
+    ]
 
 
 def test_a_split_column_can_be_left_out_of_account() -> None:
