@@ -57,6 +57,7 @@ def test_the_command_line_lists_and_tells() -> None:
     [
         (["papilla"], "no data set 'papilla'; did you mean 'papila'?"),
         (["--root", "x"], "name the data set before --root"),
+        (["--path", "x", "--seed", "0"], "name the data set before --path, --seed: adni, "),
         (["papila", "--root", "nowhere"], "no folder nowhere"),
         (["papila", "--root", ".", "--output", "m.csv"], "--output m.csv must end in .parquet"),
         (["papila", "--root", ".", "--ratio", "a,b"], "--ratio a,b: expected three shares such as 0.7,0.1,0.2"),

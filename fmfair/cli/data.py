@@ -34,9 +34,10 @@ def data(given: Mapping[str, Any], flags: Mapping[str, str]) -> int:
     from fmfair.runners.datasets import make_manifest, recipe, recipe_text, recipes
 
     if given["name"] is None:
-        for name in ("root", "about", "recipe"):
-            if given[name]:
-                raise FmfairError(f"name the data set before {flags[name]}: {', '.join(recipes())}, or a recipe")
+        named = [flags[name] for name, value in given.items() if name != "quiet" and not _left_out(value)]
+        if named:
+            known = ", ".join(recipes())
+            raise FmfairError(f"name the data set before {', '.join(named)}: {known}, a recipe or a table of your own")
         output.say(_list([recipe(name) for name in recipes()]), sys.stdout)
         return 0
     if own_table.is_table(given["name"]):
@@ -87,6 +88,10 @@ def _made(place: Path, manifest: Manifest, notes: Notes, given: Mapping[str, Any
     for note in [] if given["quiet"] else notes:
         output.say_note(in_flags(note, flags), warning=note in notes.warnings)
     return 0
+
+
+def _left_out(value: object) -> bool:
+    return value is None or value is False or value == []
 
 
 def _place(given: Mapping[str, Any], name: str) -> Path:

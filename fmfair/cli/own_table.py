@@ -77,7 +77,7 @@ def check(given: Given, flags: Mapping[str, str]) -> None:
             f"{', '.join(of_recipes)}: only for data sets with a recipe, and {given['name']} is a table of your own; "
             "--split takes patients or its column of splits"
         )
-    anew = [flags[name] for name in SPLITTING if given[name] is not None and given[name] != []]
+    anew = [flags[name] for name in SPLITTING if given[name] not in (None, [])]
     if anew and split not in (None, "patients", "released", "fairmedfm"):
         problems.add(f"{', '.join(anew)} and --split {split} exclude each other: split anew, or as that column says")
     with problems.collecting():
