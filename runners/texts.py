@@ -103,7 +103,7 @@ class Texts:
     def similarity(
         self, choose: Callable[[Similarity], Similarity], notes: Notes, *, learned: bool = False
     ) -> Similarity:
-        """How they are compared: as the model was published, with what is chosen otherwise; raises where it cannot be."""
+        """How they are compared: as the model was published, with what is chosen otherwise."""
         similarity = choose(published_similarity(self.published, learned=learned))
         if similarity.scale == 1 and not self.published["declared"]:
             notes.warn(

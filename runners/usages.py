@@ -171,9 +171,7 @@ class Study:
         return self.embeddings / "texts.parquet"
 
     def embed(self, how: How | None = None, *, retry: bool = False) -> Tally:
-        """Encodes what is not there yet: images, and where the model has a text tower the prompts of the manifest.
-
-        The prompts are encoded first, which takes seconds, and written when the folder is known to be of this model.
+        """Encodes what is not there yet: the prompts of the manifest where the model reads texts, and then the images.
 
         Args:
             how: How images are encoded.

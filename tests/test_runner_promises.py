@@ -19,6 +19,7 @@ from test_runner_probe import SPLIT, X, Y, embeddings, manifest  # noqa: F401 (a
 
 from fmfair.errors import FmfairError
 from fmfair.runners import embedding
+from fmfair.runners.batches import reader
 from fmfair.runners.embedding import How, embed
 from fmfair.runners.manifest import Manifest, read_manifest
 from fmfair.runners.models.encoder import Features
@@ -30,7 +31,7 @@ from fmfair.runners.probe import Probe, linear_probe
 from fmfair.runners.prompts import read_prompts
 from fmfair.runners.roles import Roles
 from fmfair.runners.sgd import Head, Schedule, train
-from fmfair.runners.usages import Study, reader
+from fmfair.runners.usages import Study
 
 QUIET = How(progress=False, workers=1)
 
