@@ -1,13 +1,14 @@
 """The images that a folder of embeddings is of, and the part that each of them is in.
 
-The list lies beside the parts, and only grows: images that were not in it become parts of their own, so that a data
-set which gets new rows is never encoded again. A manifest may be of some of the images, and in another order.
+The list lies beside the parts. Images that are not in it become parts of their own, so that a data set which gets new
+rows is never encoded again; what is encoded stays. A manifest may be of some of the images, and in another order.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -77,15 +78,10 @@ class Catalogue:
             self.table.write_parquet(path, compression="zstd", metadata=about)
 
     @cached_property
-    def parts(self) -> list[pl.DataFrame]:
-        """The images of each part: `sample_id` and `path`."""
-        found = self.table.partition_by("part", maintain_order=True, include_key=False)
-        return found or [self.table.select(IMAGES)]
-
-    @property
-    def count(self) -> int:
-        """How many parts there are."""
-        return len(self.parts)
+    def parts(self) -> dict[int, pl.DataFrame]:
+        """The images of each part by its number: `sample_id` and `path`."""
+        found = self.table.partition_by("part", maintain_order=True, include_key=False, as_dict=True)
+        return {number: images for (number,), images in found.items()}
 
     def hash(self, number: int) -> str:
         """What a part keeps of the images that it is of."""
@@ -95,10 +91,16 @@ class Catalogue:
         """The images of another list that this one does not have."""
         return other.table.select(IMAGES).join(self.table, on="sample_id", how="anti", maintain_order="left")
 
+    def without(self, missing: Sequence[int], other: Catalogue) -> Catalogue:
+        """Without those of these parts that are of images which another list does not have."""
+        some = self.table.filter(pl.col("part").is_in(missing))
+        gone = some.join(other.table, on="sample_id", how="anti")["part"].unique()
+        return Catalogue(self.table.filter(~pl.col("part").is_in(gone.implode())), self.root) if len(gone) else self
+
     def grown(self, other: Catalogue) -> Catalogue:
         """With the images of another list that this one does not have, in parts of their own."""
-        size = int(other.table.group_by("part").len()["len"].max() or 1)  # type: ignore[arg-type]
-        new = _in_parts(self.lacking(other), size, self.count)
+        size = max((images.height for images in other.parts.values()), default=1)
+        new = _in_parts(self.lacking(other), size, max(self.parts, default=-1) + 1)
         return Catalogue(pl.concat([self.table, new]), self.root) if new.height else self
 
     def check(self, other: Catalogue, folder: Path) -> None:
@@ -121,20 +123,6 @@ class Catalogue:
                 f"{folder} holds embeddings of other images: {plural(then, 'image')} below {self.root} then, and "
                 f"{now:,} below {other.root} now. Where these are the same files say root={self.root!r}; otherwise "
                 "name another output folder"
-            )
-
-    def check_left(self, other: Catalogue, missing: list[int], folder: Path) -> None:
-        """Makes sure that the parts which are still to be made are of images of another list.
-
-        Raises:
-            FmfairError: Some of them are of images which that list does not have.
-        """
-        left = other.lacking(Catalogue(self.table.filter(pl.col("part").is_in(missing)), self.root)).height
-        if left:
-            raise FmfairError(
-                f"{folder} holds a run that is not complete: {plural(self.table.height, 'image')} then and "
-                f"{other.table.height:,} now, and {left:,} of those that are still to be encoded are not among these. "
-                "Complete it with the manifest that it was begun with, or name another output folder"
             )
 
 

@@ -54,27 +54,22 @@ class Parts:
         Raises:
             FmfairError: The folder holds parts of something else, or damaged ones.
         """
-        with _lock(folder, _BEGINS, wait=True):
+        with _lock(folder, _BEGINS, wait=True) as lock:
             _check_run(folder / RUN, identity)
-            images = _listed(folder, wanted)
+            images = _listed(folder, wanted, lock)
             remove_left_over(folder)
         parts = cls(folder, images, identity, provenance)
         for number in parts.there():
             _check_part(folder, number, images, identity)
         return parts
 
-    @property
-    def count(self) -> int:
-        """How many parts there are when the run is complete."""
-        return self.images.count
-
     def there(self, job: int = 0, jobs: int = 1) -> list[int]:
         """The numbers of the parts that are there, of every `jobs`-th one from `job` on."""
-        return [k for k in range(job, self.count, jobs) if self._path(k).exists()]
+        return [k for k in list(self.images.parts)[job::jobs] if self._path(k).exists()]
 
     def missing(self, job: int = 0, jobs: int = 1) -> list[int]:
         """The numbers of the parts that are not there yet, of every `jobs`-th one from `job` on."""
-        return [k for k in range(job, self.count, jobs) if not self._path(k).exists()]
+        return [k for k in list(self.images.parts)[job::jobs] if not self._path(k).exists()]
 
     @contextmanager
     def claimed(self, number: int, *, there: bool = False) -> Iterator[bool]:
@@ -83,7 +78,7 @@ class Parts:
         It is locked until the block ends.
         """
         with _lock(self.folder, number) as ours:
-            yield ours and self._path(number).exists() == there
+            yield ours is not None and self._path(number).exists() == there
 
     def rows(self) -> pl.LazyFrame:
         """The rows of the parts that are there, of which there is at least one."""
@@ -110,8 +105,8 @@ class Parts:
 
 
 @contextmanager
-def _lock(folder: Path, number: int, *, wait: bool = False) -> Iterator[bool]:
-    """Whether no other process holds the lock of this number, which is ours until the block ends."""
+def _lock(folder: Path, number: int, *, wait: bool = False) -> Iterator[IO[bytes] | None]:
+    """Gives the file in which this number is locked until the block ends; None where another process has locked it."""
     file = folder / LOCKS
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -121,7 +116,7 @@ def _lock(folder: Path, number: int, *, wait: bool = False) -> Iterator[bool]:
     with handle:
         ours = _locked(handle, number, wait=wait)
         try:
-            yield ours
+            yield handle if ours else None
         finally:
             if ours:
                 _unlock(handle, number)
@@ -141,15 +136,22 @@ def _check_run(file: Path, identity: Mapping[str, Any]) -> None:
         )
 
 
-def _listed(folder: Path, wanted: Catalogue) -> Catalogue:
-    """The images of the run: those of the folder, if it has some, and those that are wanted."""
+def _listed(folder: Path, wanted: Catalogue, lock: IO[bytes] | None) -> Catalogue:
+    """The images of the run: those of the folder that are encoded or wanted, and those that are wanted beside them."""
     there = Catalogue.read(folder)
     if there is None:
         wanted.write(folder)
         return wanted
     there.check(wanted, folder)
-    there.check_left(wanted, [k for k in range(there.count) if not part_file(folder, k).exists()], folder)
-    grown = there.grown(wanted)
+    kept = there.without([k for k in there.parts if not part_file(folder, k).exists()], wanted)
+    if kept is not there and lock is not None:
+        if not _locked(lock, 0, _BEGINS):
+            raise FmfairError(
+                f"another job still encodes images for {folder} that are not among these "
+                f"{plural(wanted.table.height, 'image')}; wait until it has ended, or name another output folder"
+            )
+        _unlock(lock, 0, _BEGINS)
+    grown = kept.grown(wanted)
     if grown is not there:
         grown.write(folder)
     return grown
@@ -187,14 +189,14 @@ def read_parts(folder: Path | str) -> tuple[pl.LazyFrame, dict[str, Any]]:
     images = Catalogue.read(place)
     if images is None:
         raise FmfairError(f"{place} has no {FILE}; the same command makes it again")
-    parts = [part_file(place, k) for k in range(images.count)]
+    parts = [part_file(place, k) for k in images.parts]
     there = [part for part in parts if part.exists()]
     if len(there) != len(parts):
         raise FmfairError(
             f"{place} is not complete: {len(there)} of {plural(len(parts), 'part')} are there; the same command makes "
             "the rest"
         )
-    for number in range(images.count):
+    for number in images.parts:
         _check_part(place, number, images, run["identity"])
     return _scanned(parts), run
 
@@ -204,7 +206,7 @@ def complete(folder: Path, wanted: Catalogue) -> bool:
     there = Catalogue.read(folder) if (folder / RUN).exists() else None
     if there is None or there.lacking(wanted).height:
         return False
-    return all(part_file(folder, k).exists() for k in range(there.count))
+    return all(part_file(folder, k).exists() for k in there.parts)
 
 
 def _scanned(parts: list[Path]) -> pl.LazyFrame:
@@ -244,8 +246,8 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _locked(handle: IO[bytes], number: int, *, wait: bool) -> bool:
-    """Locks one byte of a file, which the system frees when the process ends; always where there are no such locks.
+def _locked(handle: IO[bytes], number: int, count: int = 1, *, wait: bool = False) -> bool:
+    """Locks bytes of a file, which the system frees when the process ends; always where there are no such locks.
 
     Some network file systems have none: jobs there may do a part twice, with the same result.
     """
@@ -254,16 +256,16 @@ def _locked(handle: IO[bytes], number: int, *, wait: bool) -> bool:
     except ImportError:  # a system without them
         return True
     try:
-        fcntl.lockf(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
+        fcntl.lockf(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB, count, number)
     except OSError as error:
         return error.errno not in (errno.EACCES, errno.EAGAIN)  # of a lock that another process holds
     return True
 
 
-def _unlock(handle: IO[bytes], number: int) -> None:
+def _unlock(handle: IO[bytes], number: int, count: int = 1) -> None:
     try:
         import fcntl
     except ImportError:
         return
     with suppress(OSError):
-        fcntl.lockf(handle, fcntl.LOCK_UN, 1, number)
+        fcntl.lockf(handle, fcntl.LOCK_UN, count, number)

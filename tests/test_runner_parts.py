@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import polars as pl
 import pyarrow.parquet as pq
@@ -112,12 +113,16 @@ def test_a_part_that_another_process_makes_is_left_to_it_until_it_dies(tmp_path:
         for number in range(3):
             with run.claimed(number) as ours:
                 claims.append(ours)
+        # What another process is at is not taken from it.
+        with pytest.raises(fmfair.FmfairError, match="another job still encodes images"):
+            make(tmp_path, count=2)
         other.send_signal(signal.SIGKILL)
         other.wait()
     with run.claimed(1) as ours:
         claims.append(ours)
 
     assert claims == [True, False, True, True]
+    assert list(make(tmp_path, count=2).images.parts) == [0, 1]
 
 
 def test_a_part_that_is_there_is_not_made_again(tmp_path: Path) -> None:
@@ -134,7 +139,7 @@ def test_of_two_jobs_that_begin_at_once_the_first_says_what_the_run_is(
     lock = parts._lock
 
     @contextmanager
-    def late(folder: Path, number: int, *, wait: bool = False) -> Iterator[bool]:
+    def late(folder: Path, number: int, *, wait: bool = False) -> Iterator[IO[bytes] | None]:
         with lock(folder, number, wait=wait) as ours:
             with monkeypatch.context() as patch:
                 patch.setattr(parts, "_lock", lock)
