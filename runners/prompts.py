@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from fmfair.errors import FmfairError, Problems, listing, near
 from fmfair.runners.description import Prompts
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from fmfair.toml import read_toml
 
 FIELDS = ("negative", "positive", "templates", "names")
 
@@ -22,17 +17,13 @@ def read_prompts(file: Path | str) -> dict[str, Prompts]:
     Raises:
         FmfairError: The file cannot be read, or a table says something else; everything of it at once.
     """
-    place = Path(file).expanduser()
-    try:
-        found = tomllib.loads(place.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise FmfairError(f"cannot read the prompts {place}: {error}") from error
+    found = read_toml(file, "the prompts")
     problems, prompts = Problems(), dict[str, Prompts]()
     for label, said in found.items():
         with problems.collecting():
             prompts[label] = _of(label, said)
     if not found:
-        problems.add(f"{place} names no label; a table such as [glaucoma] with negative and positive is expected")
+        problems.add(f"{file} names no label; a table such as [glaucoma] with negative and positive is expected")
     problems.raise_if_any()
     return prompts
 

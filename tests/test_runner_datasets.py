@@ -93,7 +93,7 @@ def test_attributes_are_numbers_of_years_or_words_and_never_codes(releases: Path
 def test_every_label_has_prompts_and_every_data_set_says_what_it_is(releases: Path, name: str) -> None:
     about = made(releases, name).about
 
-    assert set(about.prompts) == set(recipe(name).label_names())
+    assert set(about.prompts) == {label for group in recipe(name).labels for label in group.names}
     for prompts in about.prompts.values():
         assert prompts.texts(positive=True) != prompts.texts(positive=False)
     assert all((about.title, about.modality, about.licence, about.access))
@@ -282,5 +282,6 @@ def test_recipes_say_only_what_is_known_of_them() -> None:
         assert {a.rule for a in how.attributes.values()} <= set(RULES)
         assert all(group.why for group in how.labels)
         assert set(how.published.require) <= set(how.attributes)
-        assert len(set(how.label_names())) == len(how.label_names())
+        labels = [label for group in how.labels for label in group.names]
+        assert len(set(labels)) == len(labels)
         assert all((how.title, how.modality, how.licence, how.access, how.layout, how.counts.images))

@@ -12,7 +12,7 @@ from releases import RELEASES, csv, images
 
 from fmfair.errors import FmfairError
 from fmfair.runners.datasets import make_manifest, recipe, recipes
-from fmfair.runners.datasets.recipe import recipe_of, recipe_text
+from fmfair.runners.datasets.recipe import recipe_file, recipe_of
 from fmfair.runners.manifest import read_manifest
 
 OWN = """
@@ -72,7 +72,7 @@ def test_the_command_line_takes_a_recipe_and_prints_one_to_start_from(
     assert made.out.startswith("hospital.parquet: 12 images of 6 patients (")
     assert read_manifest(tmp_path / "hospital.parquet").about.dataset == "hospital"
     assert "fracture" in run("data", "hospital.toml").out
-    assert printed.out == recipe_text("papila")[1]
+    assert printed.out == recipe_file("papila").read_text(encoding="utf-8")
     (tmp_path / "mine.toml").write_text(printed.out, encoding="utf-8")
     (tmp_path / "papila").mkdir()
     RELEASES["papila"](tmp_path / "papila")
@@ -81,7 +81,7 @@ def test_the_command_line_takes_a_recipe_and_prints_one_to_start_from(
 
 def test_every_recipe_is_one_that_its_own_text_makes(tmp_path: Path) -> None:
     for name in recipes():
-        (tmp_path / f"{name}.toml").write_text(recipe_text(name)[1], encoding="utf-8")
+        (tmp_path / f"{name}.toml").write_text(recipe_file(name).read_text(encoding="utf-8"), encoding="utf-8")
         assert recipe(tmp_path / f"{name}.toml") == recipe(name)
 
 
@@ -122,7 +122,7 @@ def test_every_recipe_is_one_that_its_own_text_makes(tmp_path: Path) -> None:
             ["hospital: reading = 'window=1': window=1 must be"],
         ),
         ("path = [", 'slices = "most"\npath = [', ["hospital.slices: 'most' is not known; expected one of"]),
-        ("path = [", "path = = [", ["hospital.toml is no TOML: "]),
+        ("path = [", "path = = [", ["hospital.toml: it is not TOML: "]),
     ],
 )
 def test_what_cannot_be_carried_out_is_told_before_the_release_is_read(
@@ -146,7 +146,7 @@ def test_a_recipe_that_is_not_there_or_is_no_text(tmp_path: Path) -> None:
 
     with pytest.raises(FmfairError, match=r"cannot read the recipe .*none.toml: No such file"):
         recipe(tmp_path / "none.toml")
-    with pytest.raises(FmfairError, match=r"cannot read the recipe .*bad.toml: it is no UTF-8 text"):
+    with pytest.raises(FmfairError, match=r"cannot read the recipe .*bad.toml: it is not TOML: it is no UTF-8 text"):
         recipe(tmp_path / "bad.toml")
     with pytest.raises(FmfairError, match=r"no data set 'hospital'; there is .*of your own is a file that ends"):
         recipe("hospital")

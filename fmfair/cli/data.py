@@ -31,7 +31,7 @@ def data(given: Mapping[str, Any], flags: Mapping[str, str]) -> int:
     Raises:
         FmfairError: The release or an option cannot be used. Then nothing was written.
     """
-    from fmfair.runners.datasets import make_manifest, recipe, recipe_text, recipes
+    from fmfair.runners.datasets import make_manifest, recipe, recipe_file, recipes
 
     if given["name"] is None:
         named = [flags[name] for name, value in given.items() if name != "quiet" and not _left_out(value)]
@@ -44,7 +44,7 @@ def data(given: Mapping[str, Any], flags: Mapping[str, str]) -> int:
         return _of_table(given, flags)
     how = recipe(given["name"])
     if given["recipe"]:
-        output.say(recipe_text(given["name"])[1], sys.stdout)
+        output.say(recipe_file(given["name"]).read_text(encoding="utf-8-sig"), sys.stdout)
         return 0
     if given["about"] or given["root"] is None:
         output.say(_card(how), sys.stdout)

@@ -14,11 +14,7 @@ from typing import Any
 from fmfair.errors import FmfairError, Problems, listing, near
 from fmfair.metrics.metric import Metric
 from fmfair.metrics.registry import list_metrics, requested
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from fmfair.toml import read_toml
 
 NOT_STATED = "not stated"
 CLAIMS = {True: "a claim is made for groups", False: "no claim is made for groups"}
@@ -110,7 +106,7 @@ def plan_of(source: Plan | Mapping[str, Any] | str | os.PathLike[str] | None) ->
     if not isinstance(source, Mapping | str | os.PathLike):
         kind = type(source).__name__  # type: ignore[unreachable]
         raise FmfairError(f"plan is of the type {kind!r}; expected a mapping, or the path of a TOML file")
-    given = source if isinstance(source, Mapping) else _read(Path(source).expanduser())
+    given = source if isinstance(source, Mapping) else read_toml(source, "the plan")
     problems, found = Problems(), {}
     known = [entry.name for entry in fields(Plan)]
     for key, value in given.items():
@@ -126,17 +122,6 @@ def plan_of(source: Plan | Mapping[str, Any] | str | os.PathLike[str] | None) ->
 def template() -> str:
     """A TOML file with every key of a plan, each with what belongs there, in which nothing is stated yet."""
     return (Path(__file__).parent / "templates" / "plan.toml").read_text(encoding="utf-8")
-
-
-def _read(path: Path) -> Mapping[str, Any]:
-    if "\0" in str(path):
-        raise FmfairError(f"cannot read the plan {str(path)!r}: no path holds a zero byte")
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))  # editors may begin a file with a byte order mark
-    except OSError as error:
-        raise FmfairError(f"cannot read the plan {path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, a number too long, tables too deep
-        raise FmfairError(f"cannot read the plan {path}: it is not TOML: {error}") from error
 
 
 def _text(where: str, value: object) -> str:

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from fmfair.runners.datasets.making import make_manifest
-from fmfair.runners.datasets.recipe import recipe, recipe_text, recipes
+from fmfair.runners.datasets.recipe import recipe, recipe_file, recipes
 
-__all__ = ["make_manifest", "recipe", "recipe_text", "recipes"]
+__all__ = ["make_manifest", "recipe", "recipe_file", "recipes"]

@@ -7,11 +7,9 @@ what it can say; its name is that of the file.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,13 +17,10 @@ from fmfair.atomic import PathLike
 from fmfair.errors import FmfairError, listing, near
 from fmfair.runners.description import Prompts
 from fmfair.runners.models.declared import read
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from fmfair.toml import read_toml
 
 Words = Mapping[str, str]
+_HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -214,16 +209,11 @@ class Recipe:
     notes: tuple[str, ...] = ()
     name: str = field(default="", metadata={"undeclared": True})
 
-    def label_names(self) -> tuple[str, ...]:
-        """Every label."""
-        return tuple(name for labels in self.labels for name in labels.names)
-
 
 @cache
 def recipes() -> tuple[str, ...]:
     """The names of the data sets that there are recipes for."""
-    found = [entry.name for entry in files("fmfair.runners.datasets").iterdir() if entry.name.endswith(".toml")]
-    return tuple(sorted(name.removesuffix(".toml") for name in found))
+    return tuple(sorted(file.stem for file in _HERE.glob("*.toml")))
 
 
 def recipe(name: PathLike) -> Recipe:
@@ -232,26 +222,19 @@ def recipe(name: PathLike) -> Recipe:
     Raises:
         FmfairError: There is none, or the file is no recipe; all that is wrong with it is listed.
     """
-    key, text = recipe_text(name)
-    try:
-        return recipe_of(key, tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise FmfairError(f"{name} is no TOML: {error}") from error
+    file = recipe_file(name)
+    return recipe_of(file.stem, read_toml(file, "the recipe"))
 
 
-def recipe_text(name: PathLike) -> tuple[str, str]:
-    """The short name of a data set, and its recipe as it is written.
+def recipe_file(name: PathLike) -> Path:
+    """The file of a recipe, by the name of its data set or as that file, which ends in `.toml`.
 
     Raises:
-        FmfairError: As `recipe`.
+        FmfairError: There is no such data set.
     """
     place = Path(name).expanduser()
     if place.suffix.lower() == ".toml":
-        try:
-            return place.stem, place.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            why = getattr(error, "strerror", None) or "it is no UTF-8 text"
-            raise FmfairError(f"cannot read the recipe {place}: {why}") from error
+        return place
     key = str(name).strip().lower().replace("-", "_")
     if key not in recipes():
         raise FmfairError(
@@ -259,7 +242,7 @@ def recipe_text(name: PathLike) -> tuple[str, str]:
             "a recipe of your own is a file that ends in .toml, and a table of your own, such as mine.csv, needs none: "
             "read_manifest (command line: fmfair data mine.csv)"
         )
-    return key, files("fmfair.runners.datasets").joinpath(f"{key}.toml").read_text(encoding="utf-8")
+    return _HERE / f"{key}.toml"
 
 
 def _abbreviated(key: str) -> str:

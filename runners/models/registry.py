@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -14,11 +13,7 @@ import polars as pl
 from fmfair.errors import FmfairError, listing, near
 from fmfair.runners.models.entry import Builder, Entry, check, entries_from, entry_from, with_like
 from fmfair.runners.models.sections import PYTHON
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from fmfair.toml import read_toml
 
 ENTRIES = Path(__file__).parent / "entries"
 
@@ -134,25 +129,13 @@ def _read(model: Path | str | Mapping[str, Any] | Entry) -> list[Entry]:
         if "like" not in model or not isinstance(model.get("name"), str):
             return [entry_from(model)]
         return entries_from({model["name"]: {key: said for key, said in model.items() if key != "name"}}, _tables())
-    return entries_from(_read_file(Path(model).expanduser()), _tables())
-
-
-def _read_file(path: Path) -> dict[str, Any]:
-    """What a TOML file says of models."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise FmfairError(f"no file of models at {path}") from error
-    except OSError as error:
-        raise FmfairError(f"cannot read the models of {path}: {error.strerror}") from error
-    except ValueError as error:  # of TOML, or of UTF-8
-        raise FmfairError(f"{path} is not TOML: {error}") from error
+    return entries_from(read_toml(model, "the models of"), _tables())
 
 
 @cache
 def _tables() -> dict[str, Mapping[str, Any]]:
     """What is said of every model of fmfair's, with what it takes over from another."""
-    files = [_read_file(path) for path in sorted(ENTRIES.glob("*.toml"))]
+    files = [read_toml(path, "the models of") for path in sorted(ENTRIES.glob("*.toml"))]
     return {name: with_like(said, name) for said in files for name in said}
 
 
