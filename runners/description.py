@@ -15,7 +15,7 @@ from fmfair.version import installed_version
 
 # The entry of a Parquet file's metadata that makes it a manifest; the version grows when a key changes its meaning.
 KEY, SCHEMA_VERSION = "fmfair_manifest", 1
-# How the slices of a volume become one answer: the score of every slice, the highest one, their mean.
+# How the slices of a volume become predictions: one of every slice, of the one with the highest score, of their mean.
 SLICES = ("every", "max", "mean")
 
 
@@ -79,6 +79,16 @@ class About:
     reading: str = ""
     split: str = ""
     shared_patients: bool = False
+
+    def pooling(self, asked: str | None, otherwise: str) -> str:
+        """One of `SLICES`: what is asked for, or else what the data set says, or else this.
+
+        Examples:
+            >>> ct = About("ct", slices="max")
+            >>> ct.pooling(None, "mean"), ct.pooling("every", "mean"), About("own").pooling(None, "mean")
+            ('max', 'every', 'mean')
+        """
+        return asked or self.slices or otherwise
 
     def as_json(self) -> dict[str, Any]:
         """As values that JSON can hold."""

@@ -15,15 +15,13 @@ import polars as pl
 from fmfair.atomic import remove_left_over, whole_file
 from fmfair.errors import FmfairError, Problems, check_choice, listing, plural
 from fmfair.notes import Notes
+from fmfair.runners.description import SLICES
 from fmfair.runners.manifest import Manifest
 from fmfair.runners.parts import SCHEMA_VERSION, changes
 from fmfair.runners.provenance import METADATA
 from fmfair.runners.similarity import Floats, probabilities
 from fmfair.runners.splits import HOW_TO_SPLIT
 from fmfair.runners.tables import MANIFEST, OK, PREDICTIONS, SPLITS, col
-
-# What makes a prediction of the slices of a volume: the slice with the highest score, or the mean of their log-odds.
-POOLS = ("max", "mean")
 
 # The folders that predictions lie in, one in the other, and the rows that a reader must hold at once.
 KEYS = ("usage", "dataset", "model")
@@ -107,14 +105,21 @@ def pooled(embedded: Embedded, scores: Mapping[str, Floats], pool: str) -> pl.Da
     Args:
         embedded: The images.
         scores: `y_logit` of every vector, and further columns.
-        pool: One of `POOLS`.
+        pool: `max`, the slice with the highest log-odds; `mean`, that of the log-odds; `every`, a row per slice.
 
     Returns:
-        Columns `row`, `status`, `reason`, and those of the scores; NULL where no slice could be used.
+        Columns `row`, `status`, `reason`, and those of the scores, NULL where no slice could be used; of `every` also
+        `slice`.
     """
-    check_choice("slices", pool, POOLS)
-    known = pl.DataFrame({"row": embedded.of_vector, **{name: pl.Series(v) for name, v in scores.items()}})
+    check_choice("slices", pool, SLICES)
     names = list(scores)
+    values = pl.DataFrame({name: pl.Series(v) for name, v in scores.items()})
+    if pool == "every":
+        every = embedded.rows.with_row_index("at")
+        scored = values.with_columns(at=every.filter(pl.col("status") == OK)["at"])
+        rows = every.join(scored, on="at", how="left", maintain_order="left")
+        return rows.select("row", "slice", "status", "reason", *names)
+    known = values.with_columns(row=embedded.of_vector)
     if pool == "max":
         best = pl.col(names).get(pl.col("y_logit").arg_max())
         values = known.group_by("row", maintain_order=True).agg(best)
@@ -153,8 +158,11 @@ def predictions(
         "y_score": pl.lit(score.set(logit.is_null(), None)),
     }
     of_rows = {name: col(name) for name in MANIFEST}
+    if "slice" in found.columns:
+        number = pl.lit(found["slice"])
+        of_rows["sample_id"] = pl.coalesce(pl.format("{}#{}", of_rows["sample_id"], number), of_rows["sample_id"])
     columns = [(own | of_rows).get(c, pl.lit(None)).cast(t).alias(c) for c, t in PREDICTIONS.items()]
-    return rows.select(*columns, *map(col, manifest.attributes))
+    return rows[found["row"]].select(*columns, *map(col, manifest.attributes))
 
 
 def write_predictions(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from fmfair.errors import FmfairError, Problems, check_choice, listing, plural
+from fmfair.runners.description import SLICES, About
 from fmfair.runners.manifest import Manifest
 from fmfair.runners.predictions import Embedded, pooled, predictions, to_predict
 from fmfair.runners.selection import Judge, better
@@ -40,7 +41,8 @@ class Probe:
         solver: `lbfgs`, scikit-learn's logistic regression on standardised features, or `sgd`, the published schedule.
         select: One of `SELECT`.
         groups: The attributes whose groups `worst_auc` looks at.
-        slices: `mean` averages the features of a volume's slices, `max` lets the slice with the highest score speak.
+        slices: `mean` averages the features of a volume's slices, `max` lets the slice with the highest score speak;
+            `every` is fitted and chosen as `max` and predicts each slice. None: as the data set says, else `mean`.
         schedule: That of `sgd`.
         seed: Of the first weights and the order of images.
     """
@@ -48,13 +50,14 @@ class Probe:
     solver: str = "lbfgs"
     select: str = "loss"
     groups: tuple[str, ...] = ()
-    slices: str = "mean"
+    slices: str | None = None
     schedule: Schedule = field(default_factory=Schedule)
     seed: int = 0
 
     def __post_init__(self) -> None:
         problems = Problems()
-        for name, choices in (("solver", SOLVERS), ("select", SELECT), ("slices", ("mean", "max"))):
+        choices_of = {"solver": SOLVERS, "select": SELECT, **({} if self.slices is None else {"slices": SLICES})}
+        for name, choices in choices_of.items():
             with problems.collecting():
                 check_choice(name, getattr(self, name), choices)
         if not 0 <= self.seed < 2**32:
@@ -62,6 +65,10 @@ class Probe:
         if (self.select == "worst_auc") != bool(self.groups):
             problems.add("select='worst_auc' and groups= (the attributes it looks at) go together")
         problems.raise_if_any()
+
+    def of(self, about: About) -> Probe:
+        """The same with how this data set's slices become predictions."""
+        return replace(self, slices=about.pooling(self.slices, "mean"))
 
 
 @dataclass(frozen=True)
@@ -124,7 +131,7 @@ def linear_probe(
         FmfairError: Labels have one class in the training split, there is no validation split to choose by, or the
             embeddings lack images.
     """
-    probe = probe or Probe()
+    probe = (probe or Probe()).of(manifest.about)
     by = needed_splits(manifest, probe)
     embedded = {split: Embedded.of(rows, embeddings, "feature") for split, rows in by.items()}
     judges = _checked(manifest.labels, by, embedded, probe)
@@ -135,7 +142,7 @@ def linear_probe(
         known = {split: _known(by[split], embedded[split], label, probe) for split in embedded}
         one = _fit(label, known["train"], known.get("validation"), judges.get(label), probe)
         fitted.append(one)
-        found = pooled(wanted, {"y_logit": one.head.logits(wanted.vectors)}, probe.slices)
+        found = pooled(wanted, {"y_logit": one.head.logits(wanted.vectors)}, probe.slices or "mean")
         tables.append(predictions(manifest, rows, label, found, usage="linear-probe", model=model))
     return pl.concat(tables), fitted
 

@@ -40,10 +40,12 @@ EMBEDDINGS: Mapping[str, pl.DataType] = MappingProxyType(
     }
 )
 
-# One row per image, model and label; the raw similarities are NULL but in zero-shot predictions. Attributes follow.
+# One row per image, model and label; or per slice, which is then numbered and ends `sample_id`, as in `ct7#12`. The raw
+# similarities are NULL but in zero-shot predictions. Attributes follow.
 PREDICTIONS: Mapping[str, pl.DataType] = MappingProxyType(
     {
         "sample_id": pl.String(),
+        "slice": pl.Int32(),
         "patient_id": pl.String(),
         "usage": pl.String(),
         "dataset": pl.String(),

@@ -227,7 +227,7 @@ class Study:
     ) -> tuple[Path, list[Fitted]]:
         """Fits and writes the predictions of a linear probe, and returns their file and the heads."""
         check_type("probe", probe, (Probe, type(None)))
-        probe = probe or Probe()
+        probe = (probe or Probe()).of(self.manifest.about)
         problems = Problems()  # told before anything is encoded
         with problems.collecting():
             to_predict(self.manifest, splits)
@@ -247,7 +247,7 @@ class Study:
         *,
         learned_scale: bool = False,
         among: str = "pairs",
-        slices: str = "max",
+        slices: str | None = None,
         how: How | None = None,
         splits: Sequence[str] = ("test",),
     ) -> Path:
@@ -257,7 +257,7 @@ class Study:
             choose: Changes the published convention of the model.
             learned_scale: Whether to scale by the checkpoint's value where the published protocol does not.
             among: `pairs` or `classes`, see `zero_shot.zero_shot`.
-            slices: What makes a prediction of a volume.
+            slices: What makes a prediction of a volume, see `zero_shot.zero_shot`.
             how: How images are encoded that are not yet.
             splits: Which images are predicted.
         """
@@ -277,7 +277,7 @@ class Study:
         about = {
             "similarity": asdict(similarity),
             "among": among,
-            "slices": slices,
+            "slices": self.manifest.about.pooling(slices, "max"),
             "splits": list(splits),
             "prompts": texts.said,
         }

@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 
 from fmfair.errors import FmfairError, Problems, check_choice, listing
+from fmfair.runners.description import SLICES
 from fmfair.runners.manifest import Manifest
-from fmfair.runners.predictions import POOLS, Embedded, pooled, predictions, to_predict
+from fmfair.runners.predictions import Embedded, pooled, predictions, to_predict
 from fmfair.runners.similarity import Floats, Similarity
 from fmfair.runners.texts import check_prompts
 
@@ -28,7 +29,7 @@ def zero_shot(
     similarity: Similarity | None = None,
     among: str = "pairs",
     splits: Sequence[str] = ("test",),
-    slices: str = "max",
+    slices: str | None = None,
 ) -> pl.DataFrame:
     """Predictions of images by their similarity to prompts.
 
@@ -40,7 +41,8 @@ def zero_shot(
         similarity: The convention; without it both sides normalised, scale 1, softmax.
         among: `"pairs"` or `"classes"`.
         splits: Which images are predicted.
-        slices: What makes a prediction of a volume: `"max"`, the slice with the highest score, or `"mean"`.
+        slices: What makes a prediction of a volume: `"max"`, the slice with the highest score, or `"mean"`, that of
+            the log-odds; or `"every"`, a row per slice. Without it as the data set says, else `"max"`.
 
     Returns:
         The predictions table. `similarity` is the raw similarity to the class, and of pairs `similarity_negative` that
@@ -58,15 +60,16 @@ def zero_shot(
     embedded = Embedded.of(rows, images, "shared")
     found = _pairs if among == "pairs" else _classes
     scored = found(embedded.vectors, texts, manifest.labels, similarity)
+    pool = manifest.about.pooling(slices, "max")
     return pl.concat(
         [
-            predictions(manifest, rows, label, pooled(embedded, scores, slices), usage=USAGE, model=model)
+            predictions(manifest, rows, label, pooled(embedded, scores, pool), usage=USAGE, model=model)
             for label, scores in zip(manifest.labels, scored, strict=True)
         ]
     )
 
 
-def check_zero_shot(manifest: Manifest, splits: Sequence[str], among: str, slices: str) -> None:
+def check_zero_shot(manifest: Manifest, splits: Sequence[str], among: str, slices: str | None) -> None:
     """Makes sure that what is asked for can be predicted, all at once.
 
     Raises:
@@ -77,7 +80,7 @@ def check_zero_shot(manifest: Manifest, splits: Sequence[str], among: str, slice
         lambda: to_predict(manifest, splits),
         lambda: check_prompts(manifest.about.prompts, manifest.labels),
         lambda: check_choice("among", among, AMONG),
-        lambda: check_choice("slices", slices, POOLS),
+        lambda: check_choice("slices", manifest.about.pooling(slices, "max"), SLICES),
     ):
         with problems.collecting():
             check()

@@ -49,7 +49,8 @@ def predicted(dataset: str, usage: str, model: str, labels: tuple[str, ...] = ("
     )  # fmt: skip
     tables = []
     for label in labels:
-        found = pl.DataFrame({"y_logit": rng.normal(size=n) + manifest.table[label], "status": "ok", "reason": None})
+        logits = rng.normal(size=n) + manifest.table[label]
+        found = pl.DataFrame({"row": range(n), "y_logit": logits, "status": "ok", "reason": None})
         if usage == "zero-shot":
             found = found.with_columns(similarity=pl.lit(0.5), similarity_negative=pl.lit(0.25))
         tables.append(predictions(manifest, manifest.table, label, found, usage=usage, model=model))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,34 @@ def test_equal_slices_say_what_one_picture_says(slices: str, solver: str, manife
     three, _ = linear_probe(manifest, embeddings(slices=3), model="m", probe=probe)
 
     assert three["y_logit"].to_numpy() == pytest.approx(one["y_logit"].to_numpy(), abs=1e-4)
+
+
+@pytest.mark.parametrize("said", ["max", "mean", ""])
+def test_the_data_set_says_what_slices_say_together(said: str, manifest: Manifest) -> None:
+    of_volumes = replace(manifest, about=replace(manifest.about, slices=said))
+    second = embeddings(-X).collect().with_columns(slice=pl.lit(1, pl.Int32))
+    volumes = pl.concat([embeddings().collect().with_columns(slice=pl.lit(0, pl.Int32)), second]).lazy()
+
+    found, _ = linear_probe(of_volumes, volumes, model="m")
+    asked, _ = linear_probe(manifest, volumes, model="m", probe=Probe(slices=said or "mean"))
+    other, _ = linear_probe(manifest, volumes, model="m", probe=Probe(slices="mean" if said == "max" else "max"))
+
+    assert found.equals(asked)
+    assert not found.equals(other)
+
+
+def test_every_slice_can_be_a_row(manifest: Manifest) -> None:
+    second = embeddings(-X).collect().with_columns(slice=pl.lit(1, pl.Int32))
+    volumes = pl.concat([embeddings().collect().with_columns(slice=pl.lit(0, pl.Int32)), second]).lazy()
+
+    every, _ = linear_probe(manifest, volumes, model="m", probe=Probe(slices="every"))
+    highest, _ = linear_probe(manifest, volumes, model="m", probe=Probe(slices="max"))
+
+    assert every["slice"].to_list() == [0, 1] * highest.height
+    assert every["sample_id"].to_list() == [f"{name}#{k}" for name in highest["sample_id"] for k in (0, 1)]
+    logits = every["y_logit"].to_numpy().reshape(-1, 2)
+    assert logits.max(axis=1) == pytest.approx(highest["y_logit"].to_numpy(), abs=1e-12)
+    assert (logits.min(axis=1) < logits.max(axis=1)).any()
 
 
 def test_the_slice_with_the_highest_score_trains_and_speaks() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -171,6 +172,31 @@ def test_slices_become_one_prediction(slices: str, logit: float, manifest: Manif
     assert found["y_logit"][0] == pytest.approx(logit, abs=1e-6)
     assert found["reason"][0] == "1 of 3 slices left out: cut off"
     assert found["status"][0] == "ok"
+
+
+def test_every_slice_can_be_a_row(manifest: Manifest) -> None:
+    vectors: dict[str, list[list[float] | None]] = {"a": [[1, 0], [0.6, 0.8], None], "b": [[1, 0]], "c": [None]}
+
+    found = zero_shot(manifest, images(vectors), TEXTS, model="m", slices="every")
+
+    assert found["sample_id"].to_list() == ["a#0", "a#1", "a#2", "b", "c"]
+    assert found["slice"].to_list() == [0, 1, 2, None, None]
+    assert found["sex"].to_list() == ["F", "F", "F", "F", "M"]
+    assert found["y_true"].to_list() == [1, 1, 1, 0, None]
+    assert found["y_logit"].to_list() == [pytest.approx(x, abs=1e-6) if x else None for x in (-1, 0.2, None, -1, None)]
+    assert found["status"].to_list() == ["ok", "ok", "unreadable", "ok", "unreadable"]
+    assert found["reason"].to_list() == [None, None, "cut off", None, "cut off"]
+
+
+@pytest.mark.parametrize(("said", "logit"), [("max", 0.2), ("mean", (0.2 - 1.0) / 2), ("", 0.2)])
+def test_the_data_set_says_what_slices_say_together(said: str, logit: float, manifest: Manifest) -> None:
+    vectors: dict[str, list[list[float] | None]] = {"a": [[1, 0], [0.6, 0.8]], "b": [[1, 0]], "c": [[1, 0]]}
+    of_volumes = replace(manifest, about=replace(manifest.about, slices=said))
+
+    found = zero_shot(of_volumes, images(vectors), TEXTS, model="m")
+
+    assert found["y_logit"][0] == pytest.approx(logit, abs=1e-6)
+    assert found["slice"].to_list() == [None, None, None]
 
 
 def test_labels_that_exclude_each_other_share_one_softmax(manifest: Manifest) -> None:
