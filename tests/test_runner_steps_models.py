@@ -17,7 +17,7 @@ from torchvision import transforms as tv
 from torchvision.transforms import InterpolationMode
 
 from fmfair.runners.images import Picture, Transform
-from fmfair.runners.images.statistics import fairmedfm_steps
+from fmfair.runners.models.presets import fairmedfm_steps
 from fmfair.runners.models.registry import models
 
 CLIP = ([0.48145466, 0.4578275, 0.40821073], [0.26862954, 0.26130258, 0.27577711])

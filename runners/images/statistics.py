@@ -1,8 +1,7 @@
-"""Means and standard deviations that pixels between 0 and 1 are normalised by, and those of the published benchmark."""
+"""Means and standard deviations that pixels between 0 and 1 are normalised by."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -16,29 +15,3 @@ NAMED: Mapping[str, Statistics] = MappingProxyType(
         "half": ((0.5,), (0.5,)),
     }
 )
-
-# FairMedFM normalises by data set, whatever the model; every other data set has the statistics of CLIP.
-_GREY = "0.5056:0.252"
-_BENCHMARK: Mapping[str, str] = MappingProxyType(
-    {
-        "chexpert": _GREY,
-        "cxp": _GREY,
-        "mimiccxr": _GREY,
-        "covidctmd": _GREY,
-        "adni": _GREY,
-        "gf3300": "0.2756:0.1708",
-        "harvardgf3300": "0.2756:0.1708",
-        "harvardgf": "0.2756:0.1708",
-    }
-)
-
-
-def fairmedfm_steps(dataset: str) -> tuple[str, ...]:
-    """The one transform of the FairMedFM benchmark, with the statistics that it has for a data set.
-
-    Examples:
-        >>> fairmedfm_steps("MIMIC-CXR")[-1], fairmedfm_steps("papila")[-1]
-        ('normalise:0.5056:0.252', 'normalise:clip')
-    """
-    name = re.sub(r"[^a-z0-9]", "", dataset.lower())
-    return "rgb", "resize:224:short:bicubic:pil", "crop:224", "scale", f"normalise:{_BENCHMARK.get(name, 'clip')}"
