@@ -271,8 +271,3 @@ def _published(label: str, rows: _Rows, probe: Probe, value: Value | None) -> Fi
         raise FmfairError(f"label {label!r}: the weights are no longer finite at the end of training; {rate}")
     note = "" if last.finite else f"training diverged after the chosen epoch; {rate}"
     return Fitted(label, head, {"epoch": epoch, **found}, note)
-
-
-def heads(fitted: Sequence[Fitted]) -> dict[str, Floats]:
-    """The weights of all heads by label, the intercept last."""
-    return {one.label: np.append(one.head.coef, one.head.intercept) for one in fitted}

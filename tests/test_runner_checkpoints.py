@@ -13,6 +13,7 @@ import huggingface_hub
 import pytest
 import torch
 from huggingface_hub.errors import LocalEntryNotFoundError
+from releases import RELEASES
 from stand_ins import registered, stand_in
 from test_runner_models_entries import readme_rows
 
@@ -130,14 +131,16 @@ def test_the_readme_has_a_row_for_every_recipe_and_says_how_they_were_verified()
     section, rows = rows_of_readme("## Data sets")
 
     assert sorted(name for name, *_ in rows) == list(recipes())
-    for name, title, _, _, attributes, access in rows:
+    for name, title, _, _, attributes, access, checked in rows:
         how = recipe(name)
         assert re.split("[ ,]", how.title)[0] in title
         assert how.access.startswith(ACCESS[access])
         assert {"sex", "age"} <= {word.strip().partition(" ")[0] for word in attributes.split(",")}
+        assert name in RELEASES
+        assert checked == "imitation" + "; the released table, without images" * (name == "nih_cxr14")
     said = " ".join(section.split())
-    assert "The recipes were tested on small imitations of the releases" in said
-    assert "none of them was run on a release itself" in said
+    assert "An imitation is small and made by the tests" in said
+    assert "no recipe was run on a whole release" in said
 
 
 def test_the_readme_has_no_other_rows_of_models() -> None:

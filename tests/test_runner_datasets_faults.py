@@ -83,13 +83,13 @@ def test_a_missing_cell_is_a_value_and_a_missing_row_is_not() -> None:
 
 
 def test_ages_of_dicom_are_years_and_impossible_ones_are_missing() -> None:
-    frame = pl.DataFrame({"a": ["058Y", "018M", "073D", "9", "-1", "121", ""]})
+    frame = pl.DataFrame({"a": ["058Y", "018M", "073D", "9.25", "-1", "121", ""]})
     notes, found = Notes(), Problems()
 
     ages = read_attribute(frame, "age", Attribute("a", "years"), found, notes)
 
     found.raise_if_any()
-    assert ages.to_list() == [58.0, 1.5, pytest.approx(0.19986, abs=1e-5), 9.0, None, None, None]
+    assert ages.to_list() == [58.0, 1.5, pytest.approx(0.19986, abs=1e-5), 9.25, None, None, None]
     assert notes.warnings == ["attribute 'age', column 'a': 2 ages below 0 or above 120 read as missing"]
     read_attribute(pl.DataFrame({"a": ["58X", "inf"]}), "age", Attribute("a", "years"), found, notes)
     with pytest.raises(FmfairError, match="2 values cannot be read as a number"):
