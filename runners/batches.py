@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fmfair.runners.images.picture import ImageError
+from fmfair.runners.provenance import content_hash
 
 if TYPE_CHECKING:
     from fmfair.runners.manifest import Manifest
@@ -35,12 +36,14 @@ class Image:
         slice: The slice of a volume; None of a picture.
         pixels: A tensor (3, height, width); None where it could not be read.
         reason: Why it could not.
+        content: The hash of the file.
     """
 
     row: int
     slice: int | None
     pixels: Any
     reason: str | None = None
+    content: str | None = None
 
 
 # Reads a file: the slices of a volume with their numbers, or one picture with None. Raises ImageError where it cannot.
@@ -126,10 +129,11 @@ def made_ahead(items: Generator[T]) -> Generator[T]:
 
 
 def _images(row: int, path: Path, read: Read) -> list[Image]:
+    content = content_hash(path)
     try:
-        return [Image(row, number, pixels) for number, pixels in read(path)]
+        return [Image(row, number, pixels, content=content) for number, pixels in read(path)]
     except ImageError as error:  # and no other: that a package is missing, for example, is no fault of the image
-        return [Image(row, None, None, str(error))]
+        return [Image(row, None, None, str(error), content)]
 
 
 def _shape(image: Image) -> tuple[int, ...] | None:

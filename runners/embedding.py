@@ -264,6 +264,7 @@ def _table(images: pl.DataFrame, rows: Sequence[_Encoded], encoder: ImageEncoder
             "slice": [row.image.slice for row in rows],
             "status": [row.status for row in rows],
             "reason": [row.image.reason or why.get(row.status) for row in rows],
+            "content": [row.image.content for row in rows],
         },
         schema_overrides=dict(EMBEDDINGS),
     )

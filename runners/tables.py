@@ -16,7 +16,6 @@ SPLITS = ("train", "validation", "test")
 
 # What became of an image: encoded, not readable as an image, or encoded to something that is not a number.
 OK, UNREADABLE, NOT_FINITE = "ok", "unreadable", "not_finite"
-STATUS = (OK, UNREADABLE, NOT_FINITE)
 
 # One row per image; then labels (Int8, NULL where unknown) and attributes as they were released.
 MANIFEST: Mapping[str, pl.DataType] = MappingProxyType(
@@ -29,7 +28,7 @@ MANIFEST: Mapping[str, pl.DataType] = MappingProxyType(
 )
 
 # One row per image, of a volume one per slice; then `feature` and, of models with a text tower, `shared`: arrays of
-# Float32, NULL unless the status is "ok".
+# Float32, NULL unless the status is "ok". `content` is the SHA-256 of the file.
 EMBEDDINGS: Mapping[str, pl.DataType] = MappingProxyType(
     {
         "sample_id": pl.String(),
@@ -37,6 +36,7 @@ EMBEDDINGS: Mapping[str, pl.DataType] = MappingProxyType(
         "slice": pl.Int32(),
         "status": pl.String(),
         "reason": pl.String(),
+        "content": pl.String(),
     }
 )
 

@@ -30,7 +30,7 @@ from fmfair.runners.manifest import Manifest
 from fmfair.runners.parts import changes, complete, read_parts
 from fmfair.runners.predictions import as_folder, to_predict, write_predictions
 from fmfair.runners.probe import Fitted, Probe, linear_probe, needed_splits
-from fmfair.runners.provenance import table_hash, versions
+from fmfair.runners.provenance import images_hash, table_hash, versions
 from fmfair.runners.similarity import Similarity
 from fmfair.runners.texts import (
     Texts,
@@ -239,7 +239,7 @@ class Study:
         check_usable(images, self.manifest, used, self.notes)
         table, fitted = linear_probe(self.manifest, images, model=self.called, probe=probe, splits=splits)
         about = {"probe": asdict(probe), "heads": {f.label: f.told for f in fitted}, "splits": list(splits)}
-        return self._write(table, identity["model"], about), fitted
+        return self._write(table, images, identity["model"], about), fitted
 
     def zero_shot(
         self,
@@ -281,19 +281,21 @@ class Study:
             "splits": list(splits),
             "prompts": texts.said,
         }
-        return self._write(table, texts.model, about)
+        return self._write(table, images, texts.model, about)
 
     def _texts(self, images: Mapping[str, Any]) -> Texts:
         """The prompts as vectors of the model that the images were encoded with."""
         known = text_side(self.loaded.entry) if "loaded" in self.__dict__ else self.asked
         return texts_for(self.texts, self.manifest.about.prompts, images, known, lambda: self.loaded)
 
-    def _write(self, table: pl.DataFrame, model: Mapping[str, Any], about: Mapping[str, Any]) -> Path:
+    def _write(
+        self, table: pl.DataFrame, images: pl.LazyFrame, model: Mapping[str, Any], about: Mapping[str, Any]
+    ) -> Path:
         provenance = {
             "configuration": {"labels": list(self.manifest.labels), **about},
             "model": dict(model),
             "manifest": table_hash(self.manifest.table),
-            "images": table_hash(self.manifest.table.select(IMAGES)),
+            "images": images_hash(self.manifest.table.select(IMAGES), images),
             "versions": versions(),
             "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
         }

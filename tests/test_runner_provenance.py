@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 import errno
+import hashlib
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from importlib import metadata
@@ -25,7 +27,7 @@ from fmfair.runners.models.registry import register, unregister
 from fmfair.runners.parts import SCHEMA_VERSION
 from fmfair.runners.probe import Probe
 from fmfair.runners.prompts import read_prompts
-from fmfair.runners.provenance import PACKAGES, table_hash
+from fmfair.runners.provenance import PACKAGES, content_hash, table_hash
 from fmfair.runners.roles import Roles
 from fmfair.runners.sgd import Schedule
 from fmfair.runners.similarity import Similarity
@@ -192,3 +194,47 @@ def contents(folder: Path) -> dict[str, bytes]:
     """All files below a folder, those with hidden names too."""
     files = [Path(place) / name for place, _, names in os.walk(folder) for name in names]
     return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
+
+
+def test_predictions_are_bound_to_what_the_images_held(table: pl.DataFrame, tmp_path: Path) -> None:
+    """The same names with other pixels are another data set."""
+    before = probed(table, tmp_path)
+    again = tmp_path / "again"
+    again.mkdir()
+    painted(again)
+    same = probed(table, again)
+    (again / table["path"][0]).write_bytes((again / table["path"][1]).read_bytes())
+    shutil.rmtree(again / "runs")
+    changed = probed(table, again)
+
+    assert same["images"] == before["images"]
+    assert changed["images"] != before["images"]
+    assert changed["manifest"] == before["manifest"]
+
+
+def test_embeddings_keep_the_hash_of_every_file(table: pl.DataFrame, tmp_path: Path) -> None:
+    broken, lost = table["path"][0], table["path"][1]
+    (tmp_path / broken).write_bytes(b"no picture")
+    (tmp_path / lost).unlink()
+    study = a_study(table, tmp_path)
+    study.embed(QUIET)
+
+    rows = pl.concat(pl.read_parquet(part) for part in sorted(study.embeddings.glob("part-*.parquet")))
+    held = dict(zip(rows["path"], rows["content"], strict=True))
+    assert held[broken] == hashlib.sha256(b"no picture").hexdigest()
+    assert held[lost] is None
+    for path in table["path"][2:]:
+        assert held[path] == hashlib.sha256((tmp_path / path).read_bytes()).hexdigest()
+
+
+def test_the_hash_of_a_folder_is_that_of_its_files_by_name(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "b.dcm").write_bytes(b"b")
+        (tmp_path / name / "a.dcm").write_bytes(b"a")
+    same = content_hash(tmp_path / "one")
+    assert same == content_hash(tmp_path / "two")
+    (tmp_path / "two" / "b.dcm").rename(tmp_path / "two" / "c.dcm")
+    assert content_hash(tmp_path / "two") != same
+    os.mkfifo(tmp_path / "pipe")
+    assert content_hash(tmp_path / "pipe") is None  # and does not wait for one to write
