@@ -63,15 +63,15 @@ def run_line(line: str) -> str:
     """What a command prints; of make, what it would do: running the tests from inside the tests would never end."""
     name, *words = shlex.split(line)
     if name == "make":
-        # as from a shell of its own, not from the make that may run this test
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
-        return done(["make", "-n", *words], cwd=ROOT, env=environment)
+        return done(["make", "-n", *words], ROOT)
     assert name == "fmfair"
     return done([sys.executable, "-m", "fmfair", *words])
 
 
-def done(command: list[str], **options: Any) -> str:
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, **options)
+def done(command: list[str], cwd: Path | None = None) -> str:
+    # as from a shell of its own, not from the make that may run this test
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, cwd=cwd, env=environment)
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout
     return ended.stdout

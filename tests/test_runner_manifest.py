@@ -114,8 +114,10 @@ def test_all_problems_are_told_at_once() -> None:
         "sample_id is not unique in 2 rows (rows 0, 1, counted from 0)",
         "split is none of 'train', 'validation', 'test' in 1 row (row 1)",
         "label 'glaucoma' is neither 0, 1 nor empty (unknown) in 2 rows (rows 1, 3, counted from 0)",
-        "1 patient in more than one split, so a test would be of patients seen in training; fmfair data TABLE --ratio "
-        "0.7,0.1,0.2 splits by patient, in Python Manifest.split()",
+        (
+            "1 patient in more than one split, so a test would be of patients seen in training; fmfair data TABLE "
+            "--ratio 0.7,0.1,0.2 splits by patient, in Python Manifest.split()"
+        ),
     ]
 
 
