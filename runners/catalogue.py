@@ -103,6 +103,10 @@ class Catalogue:
         new = _in_parts(self.lacking(other), size, max(self.parts, default=-1) + 1)
         return Catalogue(pl.concat([self.table, new]), self.root) if new.height else self
 
+    def below(self, other: Catalogue) -> Catalogue:
+        """The same images below the folder of another list, which `check` took for the same files."""
+        return self if self.root == other.root else Catalogue(self.table, other.root)
+
     def check(self, other: Catalogue, folder: Path) -> None:
         """Makes sure that images of the same name are the same images.
 

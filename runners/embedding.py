@@ -21,7 +21,8 @@ from fmfair.errors import FmfairError, Problems, plural
 from fmfair.runners.batches import Image, Read, decoded, gathered, made_ahead
 from fmfair.runners.catalogue import Catalogue, part_size
 from fmfair.runners.faults import Faults
-from fmfair.runners.parts import Parts, complete
+from fmfair.runners.locks import Locks
+from fmfair.runners.parts import Parts, complete, sound
 from fmfair.runners.progress import progress
 from fmfair.runners.provenance import versions
 from fmfair.runners.tables import EMBEDDINGS, NOT_FINITE, OK, UNREADABLE
@@ -133,8 +134,14 @@ def embed(
     if retry or not complete(Path(folder), wanted):
         _check_some_are_there(manifest)
     recorded = {"versions": versions(), "device": str(encoder.device)}
-    parts = Parts.begun(Path(folder), wanted, _identity(manifest, encoder), recorded)
-    every, images = parts.images.parts, wanted.table
+    with Locks.of(Path(folder)) as locks, sound(locks.folder):
+        parts = Parts.begun(locks, wanted, _identity(manifest, encoder), recorded)
+        return _filled(parts, manifest, encoder, read, how, retry=retry)
+
+
+def _filled(parts: Parts, manifest: Manifest, encoder: ImageEncoder, read: Read, how: How, *, retry: bool) -> Tally:
+    """Makes the parts that are left to this job, and reads again what is to be retried."""
+    every, images = parts.images.parts, manifest.table
     again = _not_encoded(parts, images, how) if retry else {}
     work = {k: every[k] for k in parts.missing(how.job, how.jobs)} | again
     title, total = f"{encoder.entry.name} on {manifest.about.dataset}", sum(some.height for some in work.values())

@@ -7,26 +7,24 @@ process lives: several jobs may work in one folder, and none does what another o
 
 from __future__ import annotations
 
-import errno
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import polars as pl
 
 from fmfair.atomic import remove_left_over, whole_file
-from fmfair.errors import FmfairError, plural
+from fmfair.errors import FmfairError, Problems, plural
 from fmfair.runners.catalogue import FILE, Catalogue
+from fmfair.runners.locks import Locks
 from fmfair.runners.provenance import METADATA
 
 SCHEMA_VERSION = 2
 RUN = "_run.json"
-LOCKS = ".locks"
-# The byte of that file which is locked while a run is begun; the parts have those of their numbers.
-_BEGINS = 1 << 40
+_AGAIN = "remove it, and the same command makes it again"
 
 
 @dataclass(frozen=True)
@@ -34,34 +32,41 @@ class Parts:
     """The parts of one run in one folder.
 
     Attributes:
-        folder: Where they lie.
+        locks: Those of the folder where they lie.
         images: What they are of.
         identity: What the rows depend on beside the images: the same in every job of a run.
         provenance: What else is recorded: versions, the date, the device.
     """
 
-    folder: Path
+    locks: Locks
     images: Catalogue
     identity: Mapping[str, Any]
     provenance: Mapping[str, Any]
 
     @classmethod
     def begun(
-        cls, folder: Path, wanted: Catalogue, identity: Mapping[str, Any], provenance: Mapping[str, Any]
+        cls, locks: Locks, wanted: Catalogue, identity: Mapping[str, Any], provenance: Mapping[str, Any]
     ) -> Parts:
         """The run of a folder, begun with these images, or with those of them that it does not have yet.
+
+        What is wanted stays listed until these locks are closed.
 
         Raises:
             FmfairError: The folder holds parts of something else, or damaged ones.
         """
-        with _lock(folder, _BEGINS, wait=True) as lock:
+        folder = locks.folder
+        with locks.beginning():
             _check_run(folder / RUN, identity)
-            images = _listed(folder, wanted, lock)
+            images = _listed(locks, wanted)
             remove_left_over(folder)
-        parts = cls(folder, images, identity, provenance)
-        for number in parts.there():
-            _check_part(folder, number, images, identity)
+        parts = cls(locks, images, identity, provenance)
+        _check_parts(folder, parts.there(), images, identity)
         return parts
+
+    @property
+    def folder(self) -> Path:
+        """Where the parts lie."""
+        return self.locks.folder
 
     def there(self, job: int = 0, jobs: int = 1) -> list[int]:
         """The numbers of the parts that are there, of every `jobs`-th one from `job` on."""
@@ -77,8 +82,8 @@ class Parts:
 
         It is locked until the block ends.
         """
-        with _lock(self.folder, number) as ours:
-            yield ours is not None and self._path(number).exists() == there
+        with self.locks.part(number) as ours:
+            yield ours and self._path(number).exists() == there
 
     def rows(self) -> pl.LazyFrame:
         """The rows of the parts that are there, of which there is at least one."""
@@ -104,24 +109,6 @@ class Parts:
         return part_file(self.folder, number)
 
 
-@contextmanager
-def _lock(folder: Path, number: int, *, wait: bool = False) -> Iterator[IO[bytes] | None]:
-    """Gives the file in which this number is locked until the block ends; None where another process has locked it."""
-    file = folder / LOCKS
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = file.open("a+b")
-    except OSError as error:
-        raise FmfairError(f"cannot write {file}: {error.strerror or error}") from error
-    with handle:
-        ours = _locked(handle, number, wait=wait)
-        try:
-            yield handle if ours else None
-        finally:
-            if ours:
-                _unlock(handle, number)
-
-
 def _check_run(file: Path, identity: Mapping[str, Any]) -> None:
     """Says what the run is, or makes sure that what was begun here is the same."""
     described = {"schema_version": SCHEMA_VERSION, "identity": dict(identity)}
@@ -136,22 +123,21 @@ def _check_run(file: Path, identity: Mapping[str, Any]) -> None:
         )
 
 
-def _listed(folder: Path, wanted: Catalogue, lock: IO[bytes] | None) -> Catalogue:
+def _listed(locks: Locks, wanted: Catalogue) -> Catalogue:
     """The images of the run: those of the folder that are encoded or wanted, and those that are wanted beside them."""
+    folder = locks.folder
     there = Catalogue.read(folder)
     if there is None:
         wanted.write(folder)
         return wanted
     there.check(wanted, folder)
     kept = there.without([k for k in there.parts if not part_file(folder, k).exists()], wanted)
-    if kept is not there and lock is not None:
-        if not _locked(lock, 0, _BEGINS):
-            raise FmfairError(
-                f"another job still encodes images for {folder} that are not among these "
-                f"{plural(wanted.table.height, 'image')}; wait until it has ended, or name another output folder"
-            )
-        _unlock(lock, 0, _BEGINS)
-    grown = kept.grown(wanted)
+    if kept is not there and not locks.alone():
+        raise FmfairError(
+            f"another job is still at work in {folder}, and images are to be encoded there that are not among these "
+            f"{plural(wanted.table.height, 'image')}; wait until it has ended, or name another output folder"
+        )
+    grown = kept.grown(wanted).below(wanted)
     if grown is not there:
         grown.write(folder)
     return grown
@@ -166,7 +152,7 @@ def described_run(file: Path) -> dict[str, Any]:
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise FmfairError(f"cannot read {file}: {error}") from error
+        raise FmfairError(f"{file} is damaged: {error}; {_AGAIN}") from error
     known = isinstance(found, dict) and found.get("schema_version") == SCHEMA_VERSION
     if not known or not isinstance(found.get("identity"), dict):
         raise FmfairError(f"{file} was not written by this version of fmfair (schema version {SCHEMA_VERSION})")
@@ -196,8 +182,7 @@ def read_parts(folder: Path | str) -> tuple[pl.LazyFrame, dict[str, Any]]:
             f"{place} is not complete: {len(there)} of {plural(len(parts), 'part')} are there; the same command makes "
             "the rest"
         )
-    for number in images.parts:
-        _check_part(place, number, images, run["identity"])
+    _check_parts(place, images.parts, images, run["identity"])
     return _scanned(parts), run
 
 
@@ -213,18 +198,42 @@ def _scanned(parts: list[Path]) -> pl.LazyFrame:
     return pl.scan_parquet(parts, hive_partitioning=False, glob=False)
 
 
-def _check_part(folder: Path, number: int, images: Catalogue, identity: Mapping[str, Any]) -> None:
-    """Refuses a part that is damaged, or that was left of another run whose description was removed."""
-    part, again = part_file(folder, number), "remove it, and the same command makes it again"
+def _check_parts(folder: Path, numbers: Iterable[int], images: Catalogue, identity: Mapping[str, Any]) -> None:
+    """Refuses parts that are damaged, or that were left of another run whose description was removed."""
+    problems, now = Problems(), json.loads(json.dumps(dict(identity)))
+    for number in numbers:
+        part = part_file(folder, number)
+        try:
+            about = dict(json.loads(pl.read_parquet_metadata(part).get(METADATA, "{}")))
+        except (OSError, ValueError, TypeError, pl.exceptions.PolarsError) as error:
+            problems.add(f"{part} is damaged: {error}; {_AGAIN}")
+            continue
+        changed = list(changes(about.get("identity"), now, "identity"))
+        if about.get("images") != images.hash(number):
+            changed.append("its images are others")
+        if changed:
+            problems.add(f"{part} is of another run: {'; '.join(changed)}; {_AGAIN}")
+    problems.raise_if_any()
+
+
+@contextmanager
+def sound(folder: Path) -> Iterator[None]:
+    """Names the damaged parts of a folder where a block cannot read what it needs of them.
+
+    Raises:
+        FmfairError: Some are damaged where only their whole content shows it.
+    """
     try:
-        about = json.loads(pl.read_parquet_metadata(part).get(METADATA, "{}"))
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        raise FmfairError(f"{part} is damaged: {error}; {again}") from error
-    changed = list(changes(about.get("identity"), json.loads(json.dumps(dict(identity))), "identity"))
-    if about.get("images") != images.hash(number):
-        changed.append("its images are others")
-    if changed:
-        raise FmfairError(f"{part} is of another run: {'; '.join(changed)}; {again}")
+        yield
+    except pl.exceptions.PolarsError:
+        problems = Problems()
+        for part in sorted(folder.glob("part-*.parquet")):
+            try:
+                _scanned([part]).collect()
+            except pl.exceptions.PolarsError as error:
+                problems.add(f"{part} is damaged: {error}; {_AGAIN}")
+        problems.raise_if_any()
+        raise
 
 
 def part_file(folder: Path, number: int) -> Path:
@@ -244,28 +253,3 @@ def changes(began: Any, now: Any, name: str = "") -> Iterator[str]:
 def _short(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _locked(handle: IO[bytes], number: int, count: int = 1, *, wait: bool = False) -> bool:
-    """Locks bytes of a file, which the system frees when the process ends; always where there are no such locks.
-
-    Some network file systems have none: jobs there may do a part twice, with the same result.
-    """
-    try:
-        import fcntl
-    except ImportError:  # a system without them
-        return True
-    try:
-        fcntl.lockf(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB, count, number)
-    except OSError as error:
-        return error.errno not in (errno.EACCES, errno.EAGAIN)  # of a lock that another process holds
-    return True
-
-
-def _unlock(handle: IO[bytes], number: int, count: int = 1) -> None:
-    try:
-        import fcntl
-    except ImportError:
-        return
-    with suppress(OSError):
-        fcntl.lockf(handle, fcntl.LOCK_UN, count, number)

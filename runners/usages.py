@@ -27,7 +27,7 @@ from fmfair.runners.catalogue import IMAGES, Catalogue
 from fmfair.runners.embedding import How, Tally, embed, listed
 from fmfair.runners.faults import check_usable
 from fmfair.runners.manifest import Manifest
-from fmfair.runners.parts import changes, complete, read_parts
+from fmfair.runners.parts import changes, complete, read_parts, sound
 from fmfair.runners.predictions import as_folder, to_predict, write_predictions
 from fmfair.runners.probe import Fitted, Probe, linear_probe, needed_splits
 from fmfair.runners.provenance import images_hash, table_hash, versions
@@ -236,8 +236,9 @@ class Study:
         problems.raise_if_any()
         images, identity = self.images(how)
         used = [("train",), *([] if probe.select == "last" else [("validation",)]), splits]
-        check_usable(images, self.manifest, used, self.notes)
-        table, fitted = linear_probe(self.manifest, images, model=self.called, probe=probe, splits=splits)
+        with sound(self.embeddings):
+            check_usable(images, self.manifest, used, self.notes)
+            table, fitted = linear_probe(self.manifest, images, model=self.called, probe=probe, splits=splits)
         about = {"probe": asdict(probe), "heads": {f.label: f.told for f in fitted}, "splits": list(splits)}
         return self._write(table, images, identity["model"], about), fitted
 
@@ -266,14 +267,16 @@ class Study:
             check_reads_text(self.loaded.entry)
             published_similarity(published_convention(self.loaded), learned=learned_scale)
         images, identity = self.images(how)
-        check_usable(images, self.manifest, [splits], self.notes)
+        with sound(self.embeddings):
+            check_usable(images, self.manifest, [splits], self.notes)
         texts = self._texts(identity["model"])
         texts.keep(self.texts)
         similarity = texts.similarity(choose, self.notes, learned=learned_scale)
-        table = zero_shot(
-            self.manifest, images, texts.table, model=self.called, similarity=similarity, among=among, slices=slices,
-            splits=splits,
-        )  # fmt: skip
+        with sound(self.embeddings):
+            table = zero_shot(
+                self.manifest, images, texts.table, model=self.called, similarity=similarity, among=among,
+                slices=slices, splits=splits,
+            )  # fmt: skip
         about = {
             "similarity": asdict(similarity),
             "among": among,
@@ -291,11 +294,13 @@ class Study:
     def _write(
         self, table: pl.DataFrame, images: pl.LazyFrame, model: Mapping[str, Any], about: Mapping[str, Any]
     ) -> Path:
+        with sound(self.embeddings):
+            held = images_hash(self.manifest.table.select(IMAGES), images)
         provenance = {
             "configuration": {"labels": list(self.manifest.labels), **about},
             "model": dict(model),
             "manifest": table_hash(self.manifest.table),
-            "images": images_hash(self.manifest.table.select(IMAGES), images),
+            "images": held,
             "versions": versions(),
             "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
         }

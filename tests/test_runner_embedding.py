@@ -201,6 +201,8 @@ def test_other_images_are_refused_in_words(manifest: Any, tmp_path: Path) -> Non
     with pytest.raises(fmfair.FmfairError, match=r"43 images below .*arrays\d*/? then, and 40 below .*elsewhere now"):
         embed(of_rows(elsewhere, list(range(40))), Tiny(), tmp_path / "run", read, QUIET)
     assert embed(elsewhere, Tiny(), tmp_path / "run", read, QUIET).images == 0  # all of them have moved
+    # What is added lies where they are now.
+    assert embed(pictures(tmp_path / "elsewhere", COUNT + 3), Tiny(), tmp_path / "run", read, QUIET).images == 3
 
 
 def test_of_an_unfinished_run_only_what_is_wanted_now_is_encoded(manifest: Any, tmp_path: Path) -> None:

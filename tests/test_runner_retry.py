@@ -20,6 +20,7 @@ from fmfair.runners import embedding
 from fmfair.runners.catalogue import Catalogue
 from fmfair.runners.embedding import How, embed
 from fmfair.runners.faults import Faults
+from fmfair.runners.locks import Locks
 from fmfair.runners.parts import Parts, read_parts
 
 COUNT = 23
@@ -117,10 +118,8 @@ def test_jobs_share_a_retry_and_leave_what_another_one_is_at(broken: Any, mended
 HOLDER = """
 import sys
 from pathlib import Path
-import polars as pl
-from fmfair.runners.catalogue import Catalogue
-from fmfair.runners.parts import Parts
-with Parts(Path(sys.argv[1]), Catalogue(pl.DataFrame(), ""), {}, {}).claimed(1, there=True) as ours:
+from fmfair.runners.locks import Locks
+with Locks.of(Path(sys.argv[1])) as locks, locks.part(1) as ours:
     print(ours, flush=True)
     sys.stdin.read()
 """
@@ -198,7 +197,8 @@ def test_a_retry_below_a_wrong_root_is_refused(table: pl.DataFrame, tmp_path: Pa
 def test_parts_of_a_run_whose_description_was_removed_are_refused(tmp_path: Path) -> None:
     def begun(model: str, name: str) -> Parts:
         images = Catalogue.of(pl.DataFrame({"sample_id": [name], "path": [name]}), tmp_path, 1)
-        return Parts.begun(tmp_path, images, {"model": model}, {})
+        with Locks.of(tmp_path) as locks:
+            return Parts.begun(locks, images, {"model": model}, {})
 
     begun("a", "s").write(0, pl.DataFrame({"x": [1]}))
     (tmp_path / "_run.json").unlink()

@@ -288,3 +288,23 @@ def test_names_that_no_folder_has_are_refused(
     table: pl.DataFrame, tmp_path: Path, given: tuple[str, str], told: str
 ) -> None:
     assert told in refused("embed", table, tmp_path, *given)
+
+
+@pytest.mark.parametrize("usage", ["embed", "linear-probe", "zero-shot"])
+def test_parts_that_only_their_content_shows_to_be_damaged_are_named(
+    table: pl.DataFrame, tmp_path: Path, usage: str
+) -> None:
+    given = ("--prompts", prompts(tmp_path)) if usage == "zero-shot" else ()
+    assert ran(usage, table, tmp_path, *given, model="tiny_towers").status == 0
+    part = tmp_path / "runs/embeddings/dataset=table/model=tiny_towers/part-00000.parquet"
+    content = bytearray(part.read_bytes())
+    length = int.from_bytes(content[-8:-4], "little")
+    content[4 : len(content) - length - 8] = bytes(len(content) - length - 12)
+    part.write_bytes(content)
+
+    told = refused(usage, table, tmp_path, *given, model="tiny_towers")
+
+    assert "part-00000.parquet is damaged: " in told
+    assert "remove it, and the same command makes it again" in told
+    part.unlink()
+    assert ran(usage, table, tmp_path, *given, model="tiny_towers").status == 0
