@@ -230,7 +230,7 @@ def sound(folder: Path) -> Iterator[None]:
         for part in sorted(folder.glob("part-*.parquet")):
             try:
                 _scanned([part]).collect()
-            except pl.exceptions.PolarsError as error:
+            except pl.exceptions.PolarsError as error:  # noqa: PERF203 (each by itself)
                 problems.add(f"{part} is damaged: {error}; {_AGAIN}")
         problems.raise_if_any()
         raise

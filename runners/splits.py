@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fmfair.errors import FmfairError, Problems, listing, near, plural
 from fmfair.notes import Notes
+from fmfair.runners.shares import shared_out
 from fmfair.runners.tables import MANIFEST, SPLITS
 
 RATIO = (0.7, 0.1, 0.2)
@@ -42,7 +43,8 @@ def split_by_patient(
         table: With a column `patient_id` and those of `balance`.
         ratio: The shares of training, validation and test patients; with `balance`, of rows.
         seed: Another seed gives other splits.
-        balance: Attributes and labels: each combination of their values is shared out by the ratio.
+        balance: Attributes and labels: each combination of their values is shared out by the ratio to within one
+            patient, and so that all images come as near to it as they can.
         bins: Where the numbers of a column of `balance` are cut, left-closed; ages are cut at 18, 40, 60 and 80.
 
     Raises:
@@ -64,7 +66,7 @@ def split_by_patient(
         )
     members = _members(row_patients, cells, len(patients), rows_count=bool(balance))
     order = sorted(range(len(patients)), key=lambda p: _digest(seed, patients[p]))
-    chosen = _shared_out(order, members, [ratio[i] / sum(ratio) for i in wanted])
+    chosen = shared_out(order, members, [ratio[i] / sum(ratio) for i in wanted])
     names = np.array([SPLITS[wanted[i]] for i in chosen])
     return pl.Series("split", names[row_patients], dtype=pl.String)
 
@@ -232,32 +234,3 @@ def _members(
 
 def _digest(seed: int, patient: str) -> bytes:
     return hashlib.blake2b(f"{seed}\0{patient}".encode(), digest_size=16).digest()
-
-
-def _shared_out(
-    order: Sequence[int], members: Sequence[Sequence[tuple[int, float]]], shares: Sequence[float]
-) -> list[int]:
-    """The split of each patient: one after the other goes where the most is missing of what the patient has.
-
-    Where that is the same in two splits, the one that lacks more rows of any kind is taken.
-    Patients with rows of rare combinations, and those with many rows, choose first, since they fit in few places.
-    """
-    totals: dict[int, float] = {}
-    for cells in members:
-        for cell, count in cells:
-            totals[cell] = totals.get(cell, 0.0) + count
-    lacking = {cell: [share * total for share in shares] for cell, total in totals.items()}
-    overall = [share * sum(totals.values()) for share in shares]
-    chosen = [0] * len(members)
-    empty = set(range(len(shares)))
-    first = sorted(order, key=lambda p: (min(totals[c] for c, _ in members[p]), -sum(n for _, n in members[p])))
-    for left, patient in zip(range(len(first), 0, -1), first, strict=True):
-        candidates = sorted(empty) if left <= len(empty) else range(len(shares))
-        need = [round(sum(lacking[c][s] * n for c, n in members[patient]), 9) for s in range(len(shares))]
-        best = max(candidates, key=lambda s: (need[s], overall[s], -s))
-        for cell, count in members[patient]:
-            lacking[cell][best] -= count
-            overall[best] -= count
-        chosen[patient] = best
-        empty.discard(best)
-    return chosen

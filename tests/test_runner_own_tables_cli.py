@@ -101,7 +101,7 @@ def test_a_table_is_split_on_the_command_line_as_in_python(folder: Path) -> None
     assert found.table.equals(twin.table)
     assert (found.about, found.labels, found.attributes) == (twin.about, twin.labels, twin.attributes)
     assert (found.root, found.about.dataset) == (folder, "mine")
-    assert result.out == "m.parquet: 24 images of 12 patients (train 8, validation 8, test 8)\n"
+    assert result.out == "m.parquet: 24 images of 12 patients (train 12, validation 6, test 6)\n"
     assert "note: split by patient, ratio 0.5/0.25/0.25, seed 7, balanced over sex, mass" in result.err
     assert "all images are test" not in result.err
 

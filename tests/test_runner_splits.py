@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from itertools import pairwise
+from itertools import pairwise, product
+from random import Random
 
 import numpy as np
 import polars as pl
@@ -16,6 +17,7 @@ from sklearn.model_selection import train_test_split
 
 from fmfair.errors import FmfairError
 from fmfair.notes import Notes
+from fmfair.runners.shares import shared_out
 from fmfair.runners.splits import drawn, groups_of, split_as_fairmedfm, split_by_patient
 from fmfair.runners.tables import SPLITS
 
@@ -78,6 +80,72 @@ def test_balanced_splits_share_out_every_combination(table: pl.DataFrame, seed: 
     for _, cell in table.with_columns(split).group_by("sex", "label"):
         for name, share in zip(SPLITS, (0.5, 0.25, 0.25), strict=True):
             assert abs(cell.filter(pl.col("split") == name).height - share * cell.height) <= 1 + (table.height < 12)
+
+
+def nearest(groups: list[int], shares: tuple[float, ...]) -> float:
+    """How near to the ratio, in squares, the splits can come where each group is within one patient of its share."""
+    reached = {(0,) * len(shares)}
+    for count in groups:
+        either = [{math.floor(share * count + 1e-9), math.ceil(share * count - 1e-9)} for share in shares]
+        found = [counts for counts in product(*either) if sum(counts) == count]
+        reached = {tuple(a + b for a, b in zip(r, counts, strict=True)) for r in reached for counts in found}
+    return min(off(counts, shares) for counts in reached)
+
+
+def off(counts: tuple[int, ...], shares: tuple[float, ...]) -> float:
+    return sum((count - share * sum(counts)) ** 2 for count, share in zip(counts, shares, strict=True))
+
+
+@given(
+    st.lists(st.integers(1, 9), min_size=3, max_size=9).filter(lambda groups: sum(groups) >= 12),
+    st.sampled_from([(0.5, 0.25, 0.25), (0.7, 0.1, 0.2), (0.8, 0.2), (0.6, 0.3, 0.1), (1 / 3, 1 / 3, 1 / 3)]),
+    st.randoms(use_true_random=False),
+)
+@examples(100)
+def test_all_together_are_as_near_to_the_ratio_as_groups_within_one_patient_can_be(
+    groups: list[int], shares: tuple[float, ...], random: Random
+) -> None:
+    order = random.sample(range(sum(groups)), sum(groups))
+    of_patient = [group for group, count in enumerate(groups) for _ in range(count)]
+
+    split = shared_out(order, [[(group, 1.0)] for group in of_patient], shares)
+
+    counts = tuple(split.count(s) for s in range(len(shares)))
+    assert off(counts, shares) == pytest.approx(nearest(groups, shares))
+    assert all(abs(count - share * len(split)) < 1 for count, share in zip(counts, shares, strict=True))
+    for group, count in enumerate(groups):
+        here = Counter(s for s, g in zip(split, of_patient, strict=True) if g == group)
+        assert all(abs(here[s] - share * count) < 1 for s, share in enumerate(shares))
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(1, 6)), min_size=12, max_size=60),
+    st.sampled_from([(0.5, 0.25, 0.25), (0.7, 0.1, 0.2), (0.8, 0.2)]),
+)
+@examples(100)
+def test_patients_of_several_images_leave_groups_and_all_together_within_one_patient(
+    patients: list[tuple[int, int]], shares: tuple[float, ...]
+) -> None:
+    split = shared_out(range(len(patients)), [[(group, float(images))] for group, images in patients], shares)
+
+    for groups in (*({group} for group, _ in patients), {group for group, _ in patients}):
+        some = [(s, images) for s, (group, images) in zip(split, patients, strict=True) if group in groups]
+        images, largest = sum(n for _, n in some), max(n for _, n in some)
+        for s, share in enumerate(shares):
+            assert abs(sum(n for found, n in some if found == s) - share * images) < largest + (
+                images * share < largest
+            )
+
+
+def test_what_groups_are_rounded_by_is_carried_from_one_to_the_other() -> None:
+    groups = ["F0", "F1", "M0", "M1"]
+    table = pl.DataFrame({"patient_id": [f"{n // 2}" for n in range(24)], "group": [groups[n // 6] for n in range(24)]})
+
+    assert Counter(split_by_patient(table, ratio=(0.5, 0.25, 0.25), balance=["group"])) == {
+        "train": 12,
+        "validation": 6,
+        "test": 6,
+    }
 
 
 @given(st.integers(1, 5), st.integers(0, 3), st.sampled_from([(), ("sex",)]), st.booleans())
