@@ -8,6 +8,7 @@ from typing import Any
 
 from fmfair.errors import FmfairError, Problems, listing, near
 from fmfair.runners.predictions import as_folder
+from fmfair.runners.typed import check_type
 
 # What most systems take as the name of a folder, with percent signs in place of what is no plain letter; and what of a
 # longer one is told.
@@ -30,6 +31,9 @@ def of_registry(model: str, dataset: str, loading: Mapping[str, Any]) -> dict[st
     problems = Problems()
     for key in loading.keys() - set(LOADING):
         problems.add(f"{key}= is not known{near(key, LOADING)}; a model is loaded with {listing(LOADING, 10)}")
+    for key in (key for key in LOADING[2:] if key in loading):
+        with problems.collecting():
+            check_type(key, loading[key], (str, type(None)))
     problems.raise_if_any()
     entry, given = find(model), {key: value for key, value in loading.items() if value is not None}
     declared = declared_identity(entry.name, dataset=dataset, **{k: given[k] for k in LOADING[2:] if k in given})
@@ -39,13 +43,6 @@ def of_registry(model: str, dataset: str, loading: Mapping[str, Any]) -> dict[st
         "asked": declared | text_side(entry),
         "named_weights": "checkpoint" in given,
     }
-
-
-def check_type(name: str, value: object, kind: type | tuple[type, ...]) -> None:
-    """Refuses an argument of another type; the type of None is for what may be left out."""
-    if not isinstance(value, kind):
-        kinds = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)) if k is not type(None))
-        raise FmfairError(f"{name}= is of the type {type(value).__name__}; expected {kinds}")
 
 
 def check_folder(what: str, name: str) -> None:

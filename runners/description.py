@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from fmfair.errors import FmfairError
+from fmfair.runners.typed import check_texts
 from fmfair.version import installed_version
 
 # The entry of a Parquet file's metadata that makes it a manifest; the version grows when a key changes its meaning.
@@ -40,6 +41,8 @@ class Prompts:
     names: tuple[str, ...] = ("negative", "positive")
 
     def __post_init__(self) -> None:
+        for name in ("negative", "positive", "templates", "names"):
+            check_texts(name, getattr(self, name), "texts", "{}" if name == "templates" else name)
         if not (self.negative and self.positive and self.templates):
             raise FmfairError("prompts need at least one negative and one positive text and one template")
         without = [template for template in self.templates if template.count("{}") != 1]

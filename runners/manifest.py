@@ -22,6 +22,7 @@ from fmfair.runners.presence import missing_files
 from fmfair.runners.roles import Found, Roles, check_flat, chosen, in_roles
 from fmfair.runners.splits import HOW_TO_SPLIT, RATIO, say_lost_groups, split_by_patient, split_told
 from fmfair.runners.tables import MANIFEST, PREDICTIONS, SPLITS, col
+from fmfair.runners.typed import check_type
 from fmfair.version import installed_version
 
 __all__ = ["KEY", "About", "Manifest", "Prompts", "read_manifest"]
@@ -177,6 +178,12 @@ def read_manifest(
     for name, value, kind in (("roles", roles, Roles), ("notes", notes, Notes)):
         if value is not None and not isinstance(value, kind):
             problems.add(f"{name}= is of the type {type(value).__name__}; expected fmfair.runners.{kind.__name__}")
+    with problems.collecting():
+        check_type("root", root, (str, os.PathLike, type(None)))
+    with problems.collecting():
+        check_type("reading", reading, (str, type(None)))
+    with problems.collecting():
+        check_type("check_files", check_files, bool)
     problems.raise_if_any()
     told = Notes() if notes is None else notes
     found, base, about = _read(source, Roles() if roles is None else roles, told)

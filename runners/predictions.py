@@ -22,6 +22,7 @@ from fmfair.runners.provenance import METADATA
 from fmfair.runners.similarity import Floats, probabilities
 from fmfair.runners.splits import HOW_TO_SPLIT
 from fmfair.runners.tables import MANIFEST, OK, PREDICTIONS, SPLITS, col
+from fmfair.runners.typed import check_texts
 
 # The folders that predictions lie in, one in the other, and the rows that a reader must hold at once.
 KEYS = ("usage", "dataset", "model")
@@ -80,7 +81,8 @@ def to_predict(manifest: Manifest, splits: Sequence[str]) -> pl.DataFrame:
     Raises:
         FmfairError: There is no such split or nothing in it, or the manifest has no label to predict.
     """
-    if isinstance(splits, str) or not splits:
+    check_texts("splits", splits, "splits", "test")
+    if not splits:
         raise FmfairError(f"splits={splits!r} is no list of splits; give one, such as splits=['test']")
     problems = Problems()
     for name in splits:

@@ -18,6 +18,7 @@ from fmfair.runners.predictions import Embedded, pooled, predictions, to_predict
 from fmfair.runners.selection import Judge, better
 from fmfair.runners.sgd import Floats, Head, Schedule, train
 from fmfair.runners.splits import HOW_TO_SPLIT
+from fmfair.runners.typed import check_texts, check_type
 
 SOLVERS = ("lbfgs", "sgd")
 # What decides between heads: nothing (the last epoch, strength 1), or on the validation split the mean cross-entropy
@@ -60,9 +61,13 @@ class Probe:
         for name, choices in choices_of.items():
             with problems.collecting():
                 check_choice(name, getattr(self, name), choices)
-        if not 0 <= self.seed < 2**32:
-            problems.add(f"seed={self.seed} must be between 0 and {2**32 - 1}")
-        if (self.select == "worst_auc") != bool(self.groups):
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**32:
+            problems.add(f"seed={self.seed!r} must be a whole number between 0 and {2**32 - 1}")
+        with problems.collecting():
+            check_texts("groups", self.groups, "attributes", "sex")
+        with problems.collecting():
+            check_type("schedule", self.schedule, Schedule)
+        if isinstance(self.groups, Sequence) and (self.select == "worst_auc") != bool(self.groups):
             problems.add("select='worst_auc' and groups= (the attributes it looks at) go together")
         problems.raise_if_any()
 

@@ -13,6 +13,7 @@ from fmfair.columns import ROLE_NAMES, normalise
 from fmfair.errors import FmfairError, Problems, listing, near
 from fmfair.notes import Notes
 from fmfair.runners.tables import MANIFEST, col
+from fmfair.runners.typed import check_texts
 
 # The usual names of the columns of a manifest, in the form of `fmfair.columns.normalise`, the likeliest first.
 NAMES = {
@@ -185,6 +186,9 @@ def _check_lists(roles: Roles) -> None:
     for role, given in (("labels", roles.labels), ("attributes", roles.attributes)):
         if isinstance(given, str):
             problems.add(f"{role}={given!r} is one text; give a list of columns: {role}=[{given!r}]")
+        elif given is not None:
+            with problems.collecting():
+                check_texts(role, given, "columns", "mass")
     problems.raise_if_any()
 
 

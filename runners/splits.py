@@ -15,6 +15,7 @@ from fmfair.errors import FmfairError, Problems, listing, near, plural
 from fmfair.notes import Notes
 from fmfair.runners.shares import shared_out
 from fmfair.runners.tables import MANIFEST, SPLITS
+from fmfair.runners.typed import check_texts
 
 RATIO = (0.7, 0.1, 0.2)
 # Where ages are cut to balance over them, as `fmfair.evaluate` cuts them.
@@ -55,7 +56,7 @@ def split_by_patient(
         >>> split_by_patient(table, ratio=(0.5, 0.25, 0.25)).to_list()
         ['train', 'train', 'validation', 'test', 'train']
     """
-    _check(table, ratio, seed, balance, bins or {})
+    _check(table, ratio, seed, balance, {} if bins is None else bins)
     cells = _cells(table, balance, bins or {})
     patients, row_patients = _numbered(table["patient_id"].cast(pl.String))
     wanted = [i for i, share in enumerate(ratio) if share > 0]
@@ -153,20 +154,19 @@ def _check(
 ) -> None:
     problems = Problems()
     try:
-        usable = len(ratio) == len(SPLITS) and all(math.isfinite(r) and r >= 0 for r in ratio) and sum(ratio) > 0
+        usable = len(ratio) == len(SPLITS) and all(r >= 0 for r in ratio) and 0 < sum(ratio) < math.inf
     except TypeError:
         usable = False
     if not usable:
         problems.add(f"ratio= must be three shares, of training, validation and test, such as {RATIO}; it is {ratio}")
-    if isinstance(balance, str) or not isinstance(balance, Sequence):
-        problems.add(f"balance={balance!r} is no list of columns; give one, such as balance=['sex']")
+    try:
+        check_texts("balance", balance, "columns", "sex")
+    except FmfairError as error:
+        problems.add(str(error))
         balance = ()
     if isinstance(seed, bool) or not isinstance(seed, int):
         problems.add(f"seed={seed!r} must be a whole number")
-    for name in (name for name in bins if isinstance(bins[name], str) or not isinstance(bins[name], Sequence)):
-        problems.add(f"bins= of {name!r} must be a list of cut points, such as [40, 60]")
-    for name in (name for name in bins if name not in balance):
-        problems.add(f"bins= cuts {name!r}, which is not balanced over; name it in balance= too")
+    _check_bins(bins, balance, problems)
     there = [name for name in table.columns if name not in MANIFEST]
     for name in (name for name in balance if name not in table.columns):
         problems.add(f"no column {name!r} (balance=){near(name, there)}; there is {listing(there, 20)}")
@@ -175,6 +175,22 @@ def _check(
     if "patient_id" in table.columns and table["patient_id"].null_count():
         problems.add(f"patient_id is missing in {plural(table['patient_id'].null_count(), 'row')}")
     problems.raise_if_any()
+
+
+def _check_bins(given: object, balance: Sequence[str], problems: Problems) -> None:
+    if not isinstance(given, Mapping):
+        problems.add("bins= must be a mapping from columns to cut points, such as {'age': [40, 60]}")
+        return
+    for name in (name for name, cuts in given.items() if not _are_cuts(cuts)):
+        problems.add(f"bins= of {name!r} must be a list of finite cut points, such as [40, 60]")
+    for name in (name for name in given if name not in balance):
+        problems.add(f"bins= cuts {name!r}, which is not balanced over; name it in balance= too")
+
+
+def _are_cuts(given: object) -> bool:
+    if isinstance(given, (str, bytes)) or not isinstance(given, Sequence):
+        return False
+    return all(isinstance(cut, (int, float)) and math.isfinite(cut) for cut in given)
 
 
 def _values(column: pl.Series) -> list[str]:
@@ -207,7 +223,7 @@ def groups_of(column: pl.Series, cuts: Sequence[float] | None = None) -> pl.Seri
         if not cuts or not column.dtype.is_numeric():
             raise FmfairError(f"column {column.name!r} needs cut points and numbers to be cut")
         numbers = column.cast(pl.Float64).fill_null(np.nan)
-        edges = sorted(cuts)
+        edges = sorted(set(cuts))
         inner = [f"{low:g}-{high:g}" for low, high in pairwise(edges)]
         names = np.array([f"<{edges[0]:g}", *inner, f">={edges[-1]:g}"])
         inside = names[np.searchsorted(np.asarray(edges, float), numbers.to_numpy(), "right")]

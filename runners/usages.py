@@ -21,7 +21,7 @@ import polars as pl
 
 from fmfair.errors import FmfairError, Problems, plural
 from fmfair.notes import Notes
-from fmfair.runners.arguments import check_folder, check_type, of_registry
+from fmfair.runners.arguments import check_folder, of_registry
 from fmfair.runners.batches import reader
 from fmfair.runners.catalogue import IMAGES, Catalogue
 from fmfair.runners.embedding import How, Tally, embed, listed
@@ -41,6 +41,7 @@ from fmfair.runners.texts import (
     text_side,
     texts_for,
 )
+from fmfair.runners.typed import check_type
 from fmfair.runners.zero_shot import check_zero_shot, zero_shot
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ class Study:
         """
         check_type("manifest", manifest, Manifest)
         known = of_registry(model, manifest.about.dataset, loading)
+        check_type("output", output, (str, Path))
         return cls(manifest, output=Path(output), variant=variant, **(known | ({"model": name} if name else {})))
 
     def __post_init__(self) -> None:

@@ -159,7 +159,7 @@ def test_what_cannot_be_split_is_refused_at_once() -> None:
     assert error.value.problems[:3] == [
         "balance='sex' is no list of columns; give one, such as balance=['sex']",
         "seed='1' must be a whole number",
-        "bins= of 'sex' must be a list of cut points, such as [40, 60]",
+        "bins= of 'sex' must be a list of finite cut points, such as [40, 60]",
     ]
 
 
