@@ -105,7 +105,10 @@ def test_usages_and_models_are_compared_in_one_call(folder: Path) -> None:
     models = fmfair.compare(folder, by="model", **named)
     assert any("compared within each usage and dataset and label" in note for note in models.notes)
     one = f"{folder}/usage=*/dataset=*/model=clip"
-    usages = fmfair.compare(one, by=["usage", "dataset", "label"], **named)
+    alone = fmfair.compare(one, by=["usage", "dataset", "label"], **named)
+    usages = fmfair.compare(folder, by="usage", **named)
+    assert "the by-key 'model' is called 'by_model' in the results, whose 'model' is what was compared" in usages.notes
+    assert usages.differences.filter(by_model="clip").drop("by_model").equals(alone.differences)
     assert set(usages.differences["dataset"]) == set(ATTRIBUTES)
     assert set(usages.differences["model"]) | set(usages.differences["baseline"]) == set(USAGES)
 

@@ -14,7 +14,7 @@ from fmfair.comparison.aligned import Aligned, align, sample_numbers, with_drawn
 from fmfair.comparison.frames import Comparing
 from fmfair.comparison.measuring import ScoreMeasuring, ValueMeasuring
 from fmfair.comparison.result import Comparison
-from fmfair.comparison.roles import are_values, model_columns
+from fmfair.comparison.roles import RENAMED, are_values, model_columns
 from fmfair.errors import FmfairError, listing, near
 from fmfair.evaluation import read_source
 from fmfair.groupings import Grouping, groupings
@@ -243,6 +243,10 @@ def _compared(
     if options.bootstrap is not None:
         samples = with_drawn(samples)
     aligned = align(samples, columns.by[0], baseline, notes)
+    renamed = {name: other for name, other in RENAMED.items() if name in aligned.keys.columns}
+    for name, other in renamed.items():
+        notes.say(f"the by-key {name!r} is called {other!r} in the results, whose {name!r} is what was compared")
+    aligned = replace(aligned, keys=aligned.keys.rename(renamed))
     main = _headline(options.metrics, headline)
     divided = groupings(aligned.samples.attributes, options.intersections)
     every = [Grouping(), *divided]

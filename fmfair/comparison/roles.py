@@ -13,6 +13,9 @@ from fmfair.errors import FmfairError, listing, near
 from fmfair.notes import Notes
 from fmfair.roles import Columns, as_names, find_columns, find_values
 
+# A by-key beside what is compared, such as the usage, and what the results call it: their `model` is what is compared.
+RENAMED = {"model": "by_model"}
+
 
 def are_values(
     schema: Mapping[str, pl.DataType],
@@ -64,7 +67,8 @@ def model_columns(
         if others:
             notes.say(f"compared within each {' and '.join(others)}, found by name; a list in by= chooses them")
         names = (by, *others)
-    taken = [name for name in names[1:] if name in NAMES]
+    taken = [name for name in names[1:] if RENAMED.get(str(name), name) in NAMES]
+    taken += [name for name, other in RENAMED.items() if name in names[1:] and other in names]
     if taken:
         raise FmfairError(f"by-key {listing(taken)} has the name of a column of the results; rename it")
     return find(schema, {**given, "by": names}, notes)
