@@ -286,3 +286,17 @@ def test_no_network_is_an_error_that_says_what_to_do(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(huggingface_hub, "list_repo_files", refused)
     with pytest.raises(FmfairError, match=r"could not be fetched \(LocalEntryNotFoundError\).*Licence: not stated"):
         locate(find("plip"), None)
+
+
+def test_a_file_of_a_package_is_found_without_the_folder_that_it_has_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry, name = find("efficientnet_lite0"), "efficientnet-lite0-57934424.pth"
+    file = tmp_path / entry.name / name
+    file.parent.mkdir()
+    with pytest.raises(FmfairError, match=f"which holds '?{name}"):
+        locate(entry, file.parent)
+    file.touch()
+    assert locate(entry, file.parent) == locate(entry, tmp_path) == Checkpoint(file, file.parent)
+    monkeypatch.setenv(MODELS, str(tmp_path))
+    assert locate(entry, None).weights == file

