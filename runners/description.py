@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from fmfair.errors import FmfairError
+from fmfair.errors import FmfairError, listing
 from fmfair.runners.typed import check_texts
 from fmfair.version import installed_version
 
@@ -48,6 +48,13 @@ class Prompts:
         without = [template for template in self.templates if template.count("{}") != 1]
         if without:
             raise FmfairError(f"a template of a prompt has one {{}} for the class; {without[0]!r} has not")
+        known = {text.strip().lower() for text in self.positive}
+        both = [text for text in dict.fromkeys(self.negative) if text.strip().lower() in known]
+        if both:
+            raise FmfairError(
+                f"prompts cannot have the same text as negative and as positive: {listing(both)}; the classes would "
+                "not differ in it, leave it out of one of them"
+            )
 
     def texts(self, *, positive: bool) -> tuple[str, ...]:
         """The whole sentences of a class: every template with every text."""

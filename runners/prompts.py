@@ -40,7 +40,10 @@ def _of(label: str, said: object) -> Prompts:
     lacking = [key for key in ("negative", "positive") if not texts.get(key)]
     if lacking:
         raise FmfairError(f"prompts of {label!r}: {listing(lacking)} is missing")
-    return Prompts(**texts)
+    try:
+        return Prompts(**texts)
+    except FmfairError as error:
+        raise FmfairError(f"prompts of {label!r}: {error}") from error
 
 
 def _texts(label: str, key: str, value: object) -> tuple[str, ...]:

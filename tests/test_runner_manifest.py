@@ -353,6 +353,8 @@ def test_prompts_are_checked() -> None:
         Prompts((), ("b",))
     with pytest.raises(FmfairError, match=r"one \{\} for the class; 'a photo' has not"):
         Prompts(("a",), ("b",), ("a photo",))
+    with pytest.raises(FmfairError, match="same text as negative and as positive: ' Normal'; the classes would not"):
+        Prompts(("healthy", " Normal"), ("glaucoma", "normal"))
     assert Prompts(("a",), ("b", "c"), ("{}", "x {}")).texts(positive=True) == ("b", "c", "x b", "x c")
 
 
