@@ -198,7 +198,10 @@ def _find_context(
     """By-keys and sample ids."""
     wanted = {*as_names(given["attributes"])} | taken
     if given["by"] is None:
-        by = tuple(c for c in _by_name(names, "by") if c not in wanted)
+        found = _by_name(names, "by")
+        if "usage" in map(normalise, found):  # predictions of `fmfair run`: what was fitted on is no test
+            found += [c for c in names if normalise(c) == "split"]
+        by = tuple(c for c in found if c not in wanted)
         if by:
             notes.say(f"by-keys found by name: {', '.join(by)} (by=[] switches this off)")
     else:

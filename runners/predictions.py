@@ -198,7 +198,7 @@ def _otherwise(file: Path, about: Mapping[str, Any]) -> list[str]:
     """In what predictions that are there were made otherwise; a file that says nothing of that is passed over."""
     try:
         there = json.loads(pl.read_parquet_metadata(file)[METADATA]) if file.is_file() else {}
-        then, now = ({"model": a["model"], **a["configuration"]} for a in (there, about))
+        then, now = ({"model": a["model"], "manifest": a["manifest"][:8], **a["configuration"]} for a in (there, about))
     except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError):
         return []
     return list(changes({**then, "heads": None}, {**now, "heads": None}))  # which follow from all else

@@ -180,7 +180,8 @@ def _checked(
         if not counts.all():
             problems.add(
                 f"label {label!r}: the split 'train' has {plural(int(counts[1]), 'positive')} among "
-                f"{plural(int(counts.sum()), 'usable image')}; both classes are needed to fit a probe"
+                f"{plural(int(counts.sum()), 'usable image')}; both classes are needed to fit a probe; "
+                "choose other labels with labels="
             )
         if "validation" in known:
             table = known["validation"]

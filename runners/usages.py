@@ -48,6 +48,10 @@ if TYPE_CHECKING:
     from fmfair.runners.models.encoder import LoadedModel
 
 
+class UnfinishedError(FmfairError):
+    """Other jobs still encode some of the images, so that nothing can be predicted yet."""
+
+
 @dataclass(frozen=True)
 class Study:
     """A data set and a model, and the folder of what is made of them; `Study.of` makes one of a model of the registry.
@@ -204,7 +208,7 @@ class Study:
         if not complete(self.embeddings, wanted):
             tally = self.embed(how)
             if tally.left:
-                raise FmfairError(
+                raise UnfinishedError(
                     f"{plural(tally.left, 'part')} of {self.embeddings} {'is' if tally.left == 1 else 'are'} left to "
                     "other jobs, so nothing is predicted yet; once they are done, the same without jobs (command line: "
                     "--shard) predicts"
@@ -264,7 +268,7 @@ class Study:
             how: How images are encoded that are not yet.
             splits: Which images are predicted.
         """
-        check_zero_shot(self.manifest, splits, among, slices)  # before anything is encoded
+        check_zero_shot(self.manifest, splits, among, slices, self.notes)  # before anything is encoded
         if not complete(self.embeddings, listed(self.manifest)):
             check_reads_text(self.loaded.entry)
             published_similarity(published_convention(self.loaded), learned=learned_scale)

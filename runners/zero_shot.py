@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from fmfair.errors import FmfairError, Problems, check_choice, listing
+from fmfair.errors import FmfairError, Problems, check_choice, listing, plural
+from fmfair.notes import Notes
 from fmfair.runners.description import SLICES
 from fmfair.runners.manifest import Manifest
 from fmfair.runners.predictions import Embedded, pooled, predictions, to_predict
 from fmfair.runners.similarity import Floats, Similarity
+from fmfair.runners.tables import col
 from fmfair.runners.texts import check_prompts
 
 # `pairs`: every label by its own negative and positive prompts. `classes`: the labels exclude each other, and the
@@ -69,8 +71,8 @@ def zero_shot(
     )
 
 
-def check_zero_shot(manifest: Manifest, splits: Sequence[str], among: str, slices: str | None) -> None:
-    """Makes sure that what is asked for can be predicted, all at once.
+def check_zero_shot(manifest: Manifest, splits: Sequence[str], among: str, slices: str | None, notes: Notes) -> None:
+    """Makes sure that what is asked for can be predicted, all at once; notes labels that do not exclude each other.
 
     Raises:
         FmfairError: There are no such images, labels or prompts, or no such choice.
@@ -84,7 +86,17 @@ def check_zero_shot(manifest: Manifest, splits: Sequence[str], among: str, slice
     ):
         with problems.collecting():
             check()
+    if among == "classes" and len(manifest.labels) == 1:
+        problems.add("among='classes' compares labels that exclude each other, and there is one; leave it out")
     problems.raise_if_any()
+    if among == "classes":
+        rows = to_predict(manifest, splits)
+        several = rows.select((pl.sum_horizontal(col(*manifest.labels)) > 1).sum()).item()
+        if several:
+            notes.warn(
+                f"{several:,} of {plural(rows.height, 'image')} have several of the labels; among='classes' takes them "
+                "to exclude each other"
+            )
 
 
 def _pairs(

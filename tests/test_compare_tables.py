@@ -135,7 +135,7 @@ def test_other_by_keys_stay_by_keys() -> None:
     one = frame.filter((pl.col("dataset") == "x") | (pl.col("model") == "a"))
     only = fmfair.compare(one, metrics="auc")
     assert only.differences["dataset"].unique().to_list() == ["x"]
-    assert any("dataset=y: only one model" in note for note in only.notes)
+    assert any("'dataset=y': only one model" in note for note in only.notes)
 
 
 def test_a_baseline_is_compared_with_each_other_model() -> None:

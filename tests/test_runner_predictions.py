@@ -105,12 +105,25 @@ def test_usages_and_models_are_compared_in_one_call(folder: Path) -> None:
     models = fmfair.compare(folder, by="model", **named)
     assert any("compared within each usage and dataset and label" in note for note in models.notes)
     one = f"{folder}/usage=*/dataset=*/model=clip"
-    alone = fmfair.compare(one, by=["usage", "dataset", "label"], **named)
+    alone = fmfair.compare(one, by=["usage", "dataset", "label", "split"], **named)
     usages = fmfair.compare(folder, by="usage", **named)
     assert "the by-key 'model' is called 'by_model' in the results, whose 'model' is what was compared" in usages.notes
     assert usages.differences.filter(by_model="clip").drop("by_model").equals(alone.differences)
     assert set(usages.differences["dataset"]) == set(ATTRIBUTES)
     assert set(usages.differences["model"]) | set(usages.differences["baseline"]) == set(USAGES)
+
+
+def test_training_is_no_test() -> None:
+    """Of predictions of several splits none are pooled."""
+    new = predicted("chest", "linear-probe", "clip").drop("y_logit")
+    seen = new.with_columns(split=pl.lit("train"), y_score=pl.col("y_true").cast(pl.Float64))
+    both = fmfair.evaluate(pl.concat([seen, new.with_columns(split=pl.lit("test"))]), attributes="sex", metrics="auc")
+    alone = fmfair.evaluate(new, attributes="sex", metrics="auc").overall
+
+    test = both.overall.filter(split="test")
+    assert test["value"].to_list() == alone["value"].to_list()
+    assert set(both.overall.filter(split="train")["value"]) == {1.0}
+    assert "split" not in fmfair.evaluate(new.drop("usage"), attributes="sex", metrics="auc").overall.columns
 
 
 def test_many_rows_are_row_groups_of_bounded_size(tmp_path: Path) -> None:
@@ -143,11 +156,14 @@ def test_replaced_predictions_are_told_by_what_made_them(tmp_path: Path) -> None
         write_predictions(predicted("chest", "zero-shot", "clip"), tmp_path, provenance, notes)
         return list(notes)
 
-    made = {"configuration": {"seed": 0, "heads": {"one": {"loss": 0.5}}}, "model": {"dtype": "float32"}}
+    data = {"manifest": "0123456789"}
+    made = {"configuration": {"seed": 0, "heads": {"one": {"loss": 0.5}}}, "model": {"dtype": "float32"}, **data}
     assert noted({}) == noted(made) == []  # those that say nothing of themselves are replaced
     assert noted({**made, "configuration": {"seed": 0, "heads": {}}, "date": "now"}) == []
-    (told,) = noted({"configuration": {"seed": 1}, "model": {"dtype": "mixed"}})
+    (told,) = noted({"configuration": {"seed": 1}, "model": {"dtype": "mixed"}, **data})
     assert 'model.dtype was "float32" and is "mixed"; seed was 0 and is 1; to keep both, tell one of them' in told
+    (told,) = noted({"configuration": {"seed": 1}, "model": {"dtype": "mixed"}, "manifest": "9876543210"})
+    assert 'manifest was "01234567" and is "98765432"' in told
 
 
 WRITER = """

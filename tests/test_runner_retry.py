@@ -175,6 +175,15 @@ def test_a_training_split_without_one_usable_image_is_refused(table: pl.DataFram
     assert "no image of the split 'validation' could be encoded" in told
 
 
+def test_a_run_that_encodes_no_image_ends_with_1(table: pl.DataFrame, tmp_path: Path) -> None:
+    for path in table["path"]:
+        (tmp_path / path).write_bytes(b"")
+    result = ran("embed", table, tmp_path)
+
+    assert result.status == 1
+    assert f"{table.height} images unreadable (is empty)" in result.out
+
+
 def test_a_mostly_unreadable_split_is_a_warning(table: pl.DataFrame, tmp_path: Path) -> None:
     for path in table.filter(pl.col("split") == "test")["path"][:4]:
         (tmp_path / path).write_bytes(b"")

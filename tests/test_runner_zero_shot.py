@@ -13,12 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fmfair
+from fmfair.errors import FmfairError
+from fmfair.notes import Notes
 from fmfair.runners.description import About, Prompts
 from fmfair.runners.manifest import Manifest
 from fmfair.runners.predictions import write_predictions
 from fmfair.runners.similarity import Similarity, probabilities
 from fmfair.runners.texts import Texts, read_texts
-from fmfair.runners.zero_shot import zero_shot
+from fmfair.runners.zero_shot import check_zero_shot, zero_shot
 
 IMAGE = np.array([[3.0, 4.0, 0.0]])
 NEGATIVE, POSITIVE = [1.0, 1.0, 0.0], [0.0, 2.0, 0.0]
@@ -172,6 +174,26 @@ def test_slices_become_one_prediction(slices: str, logit: float, manifest: Manif
     assert found["y_logit"][0] == pytest.approx(logit, abs=1e-6)
     assert found["reason"][0] == "1 of 3 slices left out: cut off"
     assert found["status"][0] == "ok"
+
+
+def test_labels_that_do_not_exclude_each_other_are_told(manifest: Manifest) -> None:
+    said = Prompts(("normal",), ("glaucoma",))
+    table = manifest.table.with_columns(cataract=pl.Series([1, 0, 1, 1], dtype=pl.Int8))
+    both = Manifest(
+        table,
+        ("glaucoma", "cataract"),
+        (),
+        manifest.root,
+        About("x", prompts=dict.fromkeys(("glaucoma", "cataract"), said)),
+    )
+    notes = Notes()
+
+    check_zero_shot(both, ["test"], "classes", None, notes)
+    assert notes.warnings == [
+        "1 of 3 images have several of the labels; among='classes' takes them to exclude each other"
+    ]
+    with pytest.raises(FmfairError, match="there is one; leave it out"):
+        check_zero_shot(manifest, ["test"], "classes", None, notes)
 
 
 def test_every_slice_can_be_a_row(manifest: Manifest) -> None:

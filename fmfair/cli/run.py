@@ -38,8 +38,16 @@ def _until_stopped(command: Callable[[Given, Mapping[str, str]], int]) -> Callab
 
     @wraps(command)
     def run(given: Given, flags: Mapping[str, str]) -> int:
+        from fmfair.cli.wording import in_flags
+        from fmfair.runners.usages import UnfinishedError
+
         try:
             return command(given, flags)
+        except UnfinishedError as left:
+            if given["shard"] is None:
+                raise
+            output.say(f"{in_flags(str(left), flags)}\n", sys.stdout)  # this share is done
+            return 0
         except KeyboardInterrupt as stop:
             output.say(f"fmfair: {str(stop) or 'stopped'}\n", sys.stderr)
             return 130
@@ -57,7 +65,7 @@ def embed(given: Given, flags: Mapping[str, str]) -> int:
     study, how = _study(given, flags), _how(given)
     tally = study.embed(how, retry=given["retry"])
     output.say(f"{study.embeddings}: {_told(tally)}\n", sys.stdout)
-    return 0
+    return int(0 < tally.faults.images == tally.faults.unusable)
 
 
 @_until_stopped
@@ -193,18 +201,15 @@ def _ended(study: Study, file: Path, flags: Mapping[str, str], *, quiet: bool) -
     import polars as pl
 
     from fmfair.cli.wording import in_flags
-    from fmfair.runners.predictions import KEYS
 
     for note in [] if quiet else study.notes:
         output.say_note(in_flags(note, flags), warning=note in study.notes.warnings)
     table = pl.scan_parquet(file, hive_partitioning=False, glob=False)
-    counted = table.select(pl.len(), pl.col("y_score").null_count().alias("missing"), pl.col("split").n_unique())
-    rows, missing, splits = counted.collect().row(0)
+    rows, missing = table.select(pl.len(), pl.col("y_score").null_count().alias("missing")).collect().row(0)
     words = ["fmfair", "score", str(file), "--cluster", "patient_id"]
     words += ["--missing-scores", "drop"] if missing else []
     if study.manifest.attributes:
         words += ["--sensitive", *study.manifest.attributes]
-    words += ["--by", *KEYS, "label", "split"] if splits > 1 else []  # what was fitted on is no test
     said = f", {missing:,} without a score" if missing else ""
     output.say(f"{file}: {plural(rows, 'prediction')}{said}\n\n{shlex.join(words)}\n", sys.stdout)
     return 0

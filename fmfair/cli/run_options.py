@@ -111,7 +111,8 @@ fmfair run embed chexpert.parquet --model biomedclip --retry
 
 Images are decoded and encoded once; the other usages start from the embeddings. A run that was stopped goes on where it
 was, rows that the manifest got since are encoded alone, several jobs may work in one folder, and images that were
-mended since are read with --retry. Exit status: 0 done; 2 an input or option cannot be used; 130 stopped."""
+mended since are read with --retry. Exit status: 0 done; 1 no image could be encoded; 2 an input or option cannot be
+used; 130 stopped."""
 PROBE_EPILOG = """[bold]Examples[/bold]
 
 fmfair run linear-probe papila.parquet --model rad_dino --output runs

@@ -157,7 +157,7 @@ class _Known:
     def shown(self, key: int) -> str:
         """The by-keys of a comparison in words."""
         row = self.keys.row(key) if self.keys.width else ()
-        return ", ".join(f"{name}={value}" for name, value in zip(self.keys.columns, row, strict=True))
+        return ", ".join(repr(f"{name}={value}") for name, value in zip(self.keys.columns, row, strict=True))
 
     def compared(self, frame: pl.DataFrame, notes: Notes) -> tuple[int, ...]:
         """The comparison of every by-key; -1 where it has no other model, or no samples in common with the others."""
