@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,19 +78,22 @@ class Texts:
         table: As `embed_texts` gives it.
         model: The identity of the model that encoded them, and how it reads and compares texts, as of `text_side`.
         published: As of `published_convention`.
+        cut: How many prompts of which label are longer than the model reads, in words.
         kept: Whether they are in a file already.
     """
 
     table: pl.DataFrame
     model: Mapping[str, Any]
     published: Mapping[str, Any]
+    cut: tuple[str, ...] = ()
     kept: bool = False
 
     @classmethod
     def of(cls, prompts: Mapping[str, Prompts], encoder: LoadedModel) -> Texts:
         """The prompts, encoded; raises what `embed_texts` does."""
         model = {**encoder.identity, **text_side(encoder.entry)}
-        return cls(embed_texts(prompts, encoder), model, published_convention(encoder))
+        table = embed_texts(prompts, encoder)
+        return cls(table, model, published_convention(encoder), tuple(_cut(prompts, encoder)))
 
     @property
     def said(self) -> dict[str, dict[str, list[str]]]:
@@ -104,6 +107,8 @@ class Texts:
         self, choose: Callable[[Similarity], Similarity], notes: Notes, *, learned: bool = False
     ) -> Similarity:
         """How they are compared: as the model was published, with what is chosen otherwise."""
+        for sentence in self.cut:
+            notes.warn(sentence)
         similarity = choose(published_similarity(self.published, learned=learned))
         if similarity.scale == 1 and not self.published["declared"]:
             notes.warn(
@@ -121,6 +126,7 @@ class Texts:
             "kind": "texts",
             "model": dict(self.model),
             "published": dict(self.published),
+            "cut": self.cut,
         }
         with whole_file(file) as path:
             metadata = {METADATA: json.dumps(about, ensure_ascii=False)}
@@ -157,7 +163,7 @@ def read_texts(file: Path, images: Mapping[str, Any]) -> Texts | None:
     try:
         about = json.loads(pl.read_parquet_metadata(file).get(METADATA, "{}"))
         table = pl.read_parquet(file, glob=False).select("label", "positive", "prompt", "vector")
-        found = Texts(table, about["model"], about["published"], kept=True)
+        found = Texts(table, about["model"], about["published"], tuple(about.get("cut", ())), kept=True)
     except (OSError, ValueError, KeyError, pl.exceptions.PolarsError) as error:
         raise FmfairError(f"{file} is damaged: {error}; {again}") from error
     changed = list(changes(image_side(found.model), image_side(images)))
@@ -243,3 +249,20 @@ def _rows(prompts: Mapping[str, Prompts]) -> list[tuple[str, bool, str]]:
         for positive in (False, True)
         for text in said.texts(positive=positive)
     ]
+
+
+def _cut(prompts: Mapping[str, Prompts], encoder: LoadedModel) -> Iterator[str]:
+    """What is said of each label with prompts whose end the model does not read."""
+    rules, tokenizer = encoder.entry.text, encoder.tower.tokenizer
+    if rules is None or tokenizer is None or encoder.entry.builder is not None:  # a user's says nothing of it
+        return
+    words = f"{rules.max_words} words or " if rules.max_words else ""
+    for label, said in prompts.items():
+        texts = [*said.texts(positive=False), *said.texts(positive=True)]
+        cut = sum(tokenizer(texts).cut)
+        if cut:
+            yield (
+                f"{label}: {cut} of {plural(len(texts), 'prompt')} {'is' if cut == 1 else 'are'} longer than the "
+                f"{words}{rules.context} tokens that {encoder.entry.name} reads; "
+                f"{'its end is' if cut == 1 else 'their ends are'} lost"
+            )

@@ -16,10 +16,13 @@ from stand_ins import TEXTS, registered, stand_in
 from test_runner_models_traps import ids_of, loaded, pictures
 
 from fmfair import FmfairError
+from fmfair.notes import Notes
+from fmfair.runners.description import Prompts
 from fmfair.runners.models.loading import load_model
 from fmfair.runners.models.registry import find
 from fmfair.runners.models.sections import TextRules
 from fmfair.runners.models.tokens import cleaned
+from fmfair.runners.texts import Texts, read_texts
 
 LONG = " ".join(["pneumonia"] * 400)
 
@@ -237,3 +240,16 @@ def test_a_tokenizer_of_another_model_or_none_is_an_error(tmp_path: Path) -> Non
     (folder / "tokenizer_config.json").write_text('{"do_lower_case": true}')
     with registered(entry):
         assert ids_of(load_model(entry.name, folder, device="cpu"), ("No pneumonia",)).ids.tolist() == [[2, 4, 5, 3]]
+
+
+@pytest.mark.parametrize(("name", "reads"), [("clip_b32", "77"), ("biomedclip", "256"), ("blip", "50 words or 35")])
+def test_prompts_that_are_cut_are_told_also_where_their_vectors_are_kept(name: str, reads: str, tmp_path: Path) -> None:
+    short = Prompts(("normal",), ("pneumonia",))
+    model, file = loaded(name, tmp_path), tmp_path / "texts.parquet"
+    Texts.of({"x": short, "y": replace(short, templates=("{}", LONG + " {}"))}, model).keep(file)
+    kept = read_texts(file, model.identity)
+    assert kept is not None
+    notes = Notes()
+    kept.similarity(lambda published: published, notes)
+    told = f"y: 2 of 4 prompts are longer than the {reads} tokens that tiny_{name} reads; their ends are lost"
+    assert [note for note in notes.warnings if "longer" in note] == [told]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,14 @@ FILES = ("tokenizer.json", "vocab.txt")
 
 @dataclass(frozen=True)
 class Tokens:
-    """Ids of texts, and a mask of ones where they are not padding: tensors of whole numbers, a row per text."""
+    """Ids of texts, and a mask of ones where they are not padding: tensors of whole numbers, a row per text.
+
+    `cut` says of each text whether its end is lost; it is empty where that is not known.
+    """
 
     ids: Any
     mask: Any
+    cut: tuple[bool, ...] = ()
 
 
 Tokenizer = Callable[[Sequence[str]], Tokens]
@@ -53,6 +57,11 @@ def cleaned(text: str, rules: TextRules) -> str:
     return " ".join(words[: rules.max_words or None])
 
 
+def _has_more(text: str, rules: TextRules) -> bool:
+    """Whether a text has more words than are kept."""
+    return cleaned(text, rules) != cleaned(text, replace(rules, max_words=0))
+
+
 def _clip(rules: TextRules) -> Tokenizer:
     """CLIP's byte pairs: lower case, padded by 0, the end token kept where a text is cut."""
     from open_clip import SimpleTokenizer
@@ -61,10 +70,12 @@ def _clip(rules: TextRules) -> Tokenizer:
     end = tokenizer.encoder["<end_of_text>"]
 
     def tokenize(texts: Sequence[str]) -> Tokens:
-        ids = tokenizer([cleaned(text, rules) for text in texts])
+        clean = [cleaned(text, rules) for text in texts]
+        ids = tokenizer(clean)
         lengths = (ids == end).int().argmax(dim=1, keepdim=True) + 1
         positions = ids.new_ones(ids.shape).cumsum(dim=1)
-        return Tokens(ids, (positions <= lengths).long())
+        cut = tuple(len(tokenizer.encode(text)) > rules.context - 2 for text in clean)
+        return Tokens(ids, (positions <= lengths).long(), cut)
 
     return tokenize
 
@@ -76,17 +87,19 @@ def _from_file(entry: Entry, rules: TextRules, file: Path) -> Tokenizer:
     room = rules.context - len(start) - len(end)
 
     def ids_of(text: str) -> list[int]:
-        ids = tokenizer.encode(cleaned(text, rules), add_special_tokens=False).ids
-        return [*start, *ids[:room], *end]
+        ids: list[int] = tokenizer.encode(cleaned(text, rules), add_special_tokens=False).ids
+        return ids
 
     def tokenize(texts: Sequence[str]) -> Tokens:
         import torch
 
-        rows = [ids_of(text) for text in texts]
+        found = [ids_of(text) for text in texts]
+        rows = [[*start, *ids[:room], *end] for ids in found]
         length = rules.context if rules.pad == "max_length" else max(map(len, rows), default=0)
         filled = [row + [padding] * (length - len(row)) for row in rows]
         masks = [[1] * len(row) + [0] * (length - len(row)) for row in rows]
-        return Tokens(torch.tensor(filled), torch.tensor(masks))
+        cut = tuple(len(ids) > room or _has_more(text, rules) for text, ids in zip(texts, found, strict=True))
+        return Tokens(torch.tensor(filled), torch.tensor(masks), cut)
 
     return tokenize
 
