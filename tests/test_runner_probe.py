@@ -280,8 +280,8 @@ def test_what_cannot_be_fitted_is_said_together(manifest: Manifest) -> None:
     with pytest.raises(fmfair.FmfairError) as error:
         linear_probe(changed(manifest, ("finding", *labels), **labels), embeddings(), model="m")
     told = (
-        "the split 'train' has {} positives among {} usable images; both classes are needed to fit a probe; choose other "
-        "labels with labels="
+        "the split 'train' has {} positives among {} usable images; both classes are needed to fit a probe; choose "
+        "other labels with labels="
     )
     assert list(error.value.problems) == [
         f"label 'all_ill': {told.format(120, 120)}",
