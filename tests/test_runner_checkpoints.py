@@ -65,7 +65,7 @@ def test_a_missing_checkpoint_says_what_to_download_under_which_licence_and_wher
             load_model(name, given, device="cpu")
         said = str(caught.value)
         for file in entry.source.files:
-            assert file in said
+            assert Path(file).name in said
         if entry.source.hub_id:
             assert f"https://huggingface.co/{entry.source.hub_id}" in said
         assert entry.source.where in said
