@@ -49,6 +49,13 @@ def test_the_command_line_lists_and_tells() -> None:
         assert "licence     CC BY 4.0" in told
         assert "sex, from column 'Gender': 0 is male, 1 is female" in told
         assert "suspects (2) the label is unknown" in told
+        assert "table       ClinicalData/patient_data_od.xlsx, columns ID, Diagnosis, Gender, Age\n" in told
+        assert "images      FundusImages/RET{ID[1:]}{eye}.jpg\n" in told
+    told = run("data", "chexpert", "--about").out
+    assert "table       train.csv or CheXpert-v1.0 batch 1 (validate & csv)/train.csv, columns No" in told
+    assert "CHEXPERT DEMO.xlsx or */CHEXPERT DEMO.xlsx (optional), columns PATIENT, GENDER,\n" in told
+    assert "column      file, a part of 'Path'\n" in told
+    assert "list        test_list.txt, the images of test\n" in run("data", "nih_cxr14", "--about").out
     assert recipe("mimic_cxr").licence in run("data", "mimic_cxr", "--about").out
 
 

@@ -15,7 +15,7 @@ from fmfair.errors import FmfairError, Problems, plural
 from fmfair.notes import Notes
 
 if TYPE_CHECKING:
-    from fmfair.runners.datasets.recipe import Recipe
+    from fmfair.runners.datasets.recipe import Recipe, Table
     from fmfair.runners.manifest import Manifest
 
 WIDTH = 100
@@ -187,6 +187,7 @@ def _facts(how: Recipe) -> Iterator[tuple[str, str]]:
         "published": ", ".join(f"{n:,} {key}" for key, n in counts.items() if n is not None),
     }
     yield from ((what, text) for what, text in said.items() if text)
+    yield from _files(how)
     for group in how.labels:
         names = ", ".join(group.names)
         yield "labels" if len(group.names) > 1 else "label", f"{names}: {group.why}" if group.why else names
@@ -201,3 +202,25 @@ def _facts(how: Recipe) -> Iterator[tuple[str, str]]:
     yield from (("note", note) for note in how.notes)
     if how.published.note:
         yield "fairmedfm", how.published.note
+
+
+def _files(how: Recipe) -> Iterator[tuple[str, str]]:
+    """The tables with the columns that are read, lists, and what the path of an image looks like."""
+    from fmfair.runners.datasets.making import needed_columns
+
+    made = {*how.extracts, *(name for table in how.joins for name in table.columns)}
+    parts = {name: text.partition(" ~ ")[0] for name, text in how.extracts.items()}
+    keys = (name for table in how.joins for name in table.on.values())
+    own = dict.fromkeys(name for name in (*needed_columns(how), *parts.values(), *keys) if name not in made)
+    for table in how.tables:
+        yield "table", _table(table, [name for name in own if name not in table.values])
+    for table in how.joins:
+        yield "table", _table(table, [*table.on, *table.columns])
+    yield from (("list", f"{file}, the images of {split}") for split, file in how.released.lists.items())
+    yield from (("column", f"{name}, a part of {column!r}") for name, column in parts.items())
+    yield "images", " or ".join(how.path)
+
+
+def _table(table: Table, columns: list[str]) -> str:
+    optional = " (optional)" if table.optional else ""
+    return f"{' or '.join(table.file)}{optional}, columns {', '.join(columns)}"

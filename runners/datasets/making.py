@@ -85,14 +85,14 @@ def _read(job: Job) -> tuple[pl.DataFrame, set[str]]:
             else:
                 frame = found
     problems.raise_if_any()
-    needed = _needed(how)
+    needed = needed_columns(how)
     for message in check_columns(frame, {name: where for name, where in needed.items() if name not in absent}):
         problems.add(message)
     problems.raise_if_any()
     return frame, absent
 
 
-def _needed(how: Recipe) -> dict[str, str]:
+def needed_columns(how: Recipe) -> dict[str, str]:
     """The columns that a recipe reads, each with where it should be."""
     needed = dict.fromkeys(columns_of(" ".join((how.sample_id, how.patient_id, *how.path))), "the release")
     for group in how.labels:
