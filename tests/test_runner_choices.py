@@ -61,6 +61,26 @@ def test_predictions_that_replace_others_say_so_and_variants_stay(table: pl.Data
     assert [p.name for p in (tmp_path / "runs/embeddings/dataset=table").iterdir()] == ["model=tiny_towers"]
 
 
+@pytest.mark.parametrize(
+    ("options", "changed"),
+    [
+        (["--raw-images"], {"normalise_images": False}),
+        (["--raw-texts"], {"normalise_texts": False}),
+        (["--link", "sigmoid", "--ensemble", "max_logit"], {"link": "sigmoid", "ensemble": "max_logit"}),
+        (["--scale", "2.5"], {"scale": 2.5}),
+    ],
+)
+def test_every_part_of_a_convention_can_be_chosen(
+    options: list[str], changed: dict[str, Any], table: pl.DataFrame, tmp_path: Path
+) -> None:
+    def convention(*more: str) -> dict[str, Any]:
+        file = noted(table, tmp_path, "zero-shot", "--prompts", prompts(tmp_path), *more).out.partition(": ")[0]
+        found: dict[str, Any] = json.loads(pl.read_parquet_metadata(file)["fmfair"])["configuration"]["similarity"]
+        return found
+
+    assert convention(*options) == {**convention(), **changed}
+
+
 def test_a_probe_that_replaces_another_says_what_was_otherwise(table: pl.DataFrame, tmp_path: Path) -> None:
     sgd = ("--solver", "sgd", "--epochs", 1)
     assert "replaced" not in noted(table, tmp_path, "linear-probe", model="tiny_pixels").err

@@ -10,21 +10,15 @@ import polars as pl
 import pytest
 from stand_ins import registered, stand_in
 
-import fmfair
+from fmfair.cli import main
 from fmfair.runners import About, How, Manifest, Probe, Prompts, Study, load_model
 from fmfair.runners.faults import Faults
+from fmfair.runners.models.loading import LOADERS
+from fmfair.runners.models.registry import models
 
 DATA = Path(__file__).parent / "data"
-# A model of each family, and whether it reads texts.
-FAMILIES = {
-    "clip_b32": True,
-    "siglip_b16": True,
-    "clip_b32_openai": True,
-    "conch": True,
-    "dinov2_base": False,
-    "medmae": False,
-    "c2l": False,
-}
+# A model of each loader.
+FAMILIES = {entry.loader.family: name for name, entry in reversed(models().items())}
 QUIET = How(batch_size=5, workers=1, progress=False)
 
 
@@ -51,25 +45,26 @@ def radiographs(tmp_path_factory: pytest.TempPathFactory) -> Manifest:
     return Manifest(table, ("pneumonia",), ("kind",), folder, About("radiographs", prompts=prompts))
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_every_family_goes_from_images_to_a_report(name: str, radiographs: Manifest, tmp_path: Path) -> None:
-    entry, checkpoint = stand_in(name, tmp_path)
+@pytest.mark.parametrize("family", LOADERS)
+def test_every_family_goes_from_images_to_a_report(family: str, radiographs: Manifest, tmp_path: Path) -> None:
+    entry, checkpoint = stand_in(FAMILIES[family], tmp_path)
     size = entry.image.size  # tiny models are fed smaller images than their steps make; those have tests of their own
     steps = ("rgb", f"resize:{size}:squash:bilinear:pil", "scale", "normalise:half")
     entry = replace(entry, image=replace(entry.image, steps=steps))
+    runs, results = tmp_path / "runs", tmp_path / "results"
     with registered(entry):
-        study = Study(
-            radiographs, entry.name, tmp_path / "runs", lambda: load_model(entry.name, checkpoint, device="cpu")
-        )
+        study = Study(radiographs, entry.name, runs, lambda: load_model(entry.name, checkpoint, device="cpu"))
         assert study.embed(QUIET).faults == Faults(radiographs.table.height)
-        files = [study.linear_probe(Probe(select="last"), QUIET)[0]]
-        files += [study.zero_shot(how=QUIET)] if FAMILIES[name] else []
+        study.linear_probe(Probe(select="last"), QUIET)
+        if entry.reads_text:
+            study.zero_shot(how=QUIET)
 
-    for file in files:
-        found = pl.read_parquet(file, hive_partitioning=False)
-        assert found["y_score"].is_between(0, 1).all()
-        report = fmfair.evaluate(
-            str(file), attributes=["kind"], cluster="patient_id", metrics=["auc", "brier"], ci=None
-        )
-        assert report.overall["value"].null_count() == 0
-        assert set(report.groups["group"]) == {"picture", "volume"}
+    score = ["score", str(runs / "predictions"), "--sensitive", "kind", "--cluster", "patient_id", "--metrics", "auc"]
+    written = ["--html", str(tmp_path / "report.html")] if family == "open_clip" else []
+    assert main([*score, "--ci", "none", "--output", str(results), "--quiet", *written]) == 0
+    overall, groups = (pl.read_parquet(results / f"{frame}.parquet") for frame in ("overall", "groups"))
+    assert overall["usage"].to_list() == ["linear-probe", "zero-shot"][: 1 + entry.reads_text]
+    assert overall["n"].to_list() == [16] * overall.height
+    assert overall["value"].is_between(0, 1).all()
+    assert set(groups["group"]) == {"picture", "volume"}
+    assert all("kind" in Path(page).read_text(encoding="utf-8") for page in written[1:])

@@ -169,8 +169,7 @@ def _how(given: Given) -> How:
 def _convention(given: Given, published: Similarity) -> Similarity:
     """The published convention with what was asked for in place of its parts."""
     changes: dict[str, Any] = {name: given[name] for name in ("link", "ensemble") if given[name] is not None}
-    if given["raw_texts"]:
-        changes["normalise_texts"] = False
+    changes |= {f"normalise_{side}": False for side in ("images", "texts") if given[f"raw_{side}"]}
     if given["scale"] not in (None, "published", "learned"):
         try:
             changes["scale"] = float(given["scale"])

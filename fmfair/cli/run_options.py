@@ -94,6 +94,7 @@ ZERO_SHOT_OPTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType({
         Option("scale", "--scale", "published|learned|X", "What similarities are multiplied by; default published"),
         Option("link", "--link", "softmax|sigmoid", "From similarities to probabilities; default the model's"),
         Option("ensemble", "--ensemble", "RULE", "mean_norm|mean_then_norm|mean_logit|max_logit; default its own"),
+        Option("raw_images", "--raw-images", None, "Do not bring the vectors of images to length 1", "switch"),
         Option("raw_texts", "--raw-texts", None, "Do not bring the vectors of texts to length 1", "switch"),
         Option("slices", "--slices", "max|mean|every",
                "Volumes: the highest slice speaks, their mean, or a row each; default the data set's, else max"),
