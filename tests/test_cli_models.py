@@ -24,7 +24,8 @@ def test_all_that_is_declared_of_a_model_is_told(name: str, capsys: pytest.Captu
     assert set(ALWAYS) <= set(keys)
     assert all(len(line) <= 100 or line.startswith("example") for line in lines)
     facts = " ".join(line[14:] for line in lines)
-    for said in (entry.model.licence, *entry.model.trained_on, *entry.feature.alternatives, *entry.source.files):
+    files = [Path(name).name if entry.source.package else name for name in entry.source.files]
+    for said in (entry.model.licence, *entry.model.trained_on, *entry.feature.alternatives, *files):
         assert said in facts
     assert f"--model {name}" in lines[-1]
     assert ("--checkpoint" in lines[-1]) == (not entry.source.hub_id and not entry.source.package)
