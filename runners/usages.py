@@ -42,7 +42,7 @@ from fmfair.runners.texts import (
     texts_for,
 )
 from fmfair.runners.typed import check_type
-from fmfair.runners.zero_shot import check_zero_shot, zero_shot
+from fmfair.runners.zero_shot import POOL, check_zero_shot, zero_shot
 
 if TYPE_CHECKING:
     from fmfair.runners.models.encoder import LoadedModel
@@ -268,6 +268,7 @@ class Study:
             how: How images are encoded that are not yet.
             splits: Which images are predicted.
         """
+        slices = self.manifest.about.pooling(slices, POOL)
         check_zero_shot(self.manifest, splits, among, slices, self.notes)  # before anything is encoded
         if not complete(self.embeddings, listed(self.manifest)):
             check_reads_text(self.loaded.entry)
@@ -286,7 +287,7 @@ class Study:
         about = {
             "similarity": asdict(similarity),
             "among": among,
-            "slices": self.manifest.about.pooling(slices, "max"),
+            "slices": slices,
             "splits": list(splits),
             "prompts": texts.said,
         }

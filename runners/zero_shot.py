@@ -20,6 +20,8 @@ from fmfair.runners.texts import check_prompts
 # positive prompts of all of them are compared.
 AMONG = ("pairs", "classes")
 USAGE = "zero-shot"
+# What makes a prediction of a volume where neither the caller nor the data set says so.
+POOL = "max"
 
 
 def zero_shot(
@@ -62,7 +64,7 @@ def zero_shot(
     embedded = Embedded.of(rows, images, "shared")
     found = _pairs if among == "pairs" else _classes
     scored = found(embedded.vectors, texts, manifest.labels, similarity)
-    pool = manifest.about.pooling(slices, "max")
+    pool = manifest.about.pooling(slices, POOL)
     return pl.concat(
         [
             predictions(manifest, rows, label, pooled(embedded, scores, pool), usage=USAGE, model=model)
@@ -71,7 +73,7 @@ def zero_shot(
     )
 
 
-def check_zero_shot(manifest: Manifest, splits: Sequence[str], among: str, slices: str | None, notes: Notes) -> None:
+def check_zero_shot(manifest: Manifest, splits: Sequence[str], among: str, slices: str, notes: Notes) -> None:
     """Makes sure that what is asked for can be predicted, all at once; notes labels that do not exclude each other.
 
     Raises:
@@ -82,7 +84,7 @@ def check_zero_shot(manifest: Manifest, splits: Sequence[str], among: str, slice
         lambda: to_predict(manifest, splits),
         lambda: check_prompts(manifest.about.prompts, manifest.labels),
         lambda: check_choice("among", among, AMONG),
-        lambda: check_choice("slices", manifest.about.pooling(slices, "max"), SLICES),
+        lambda: check_choice("slices", slices, SLICES),
     ):
         with problems.collecting():
             check()

@@ -188,12 +188,12 @@ def test_labels_that_do_not_exclude_each_other_are_told(manifest: Manifest) -> N
     )
     notes = Notes()
 
-    check_zero_shot(both, ["test"], "classes", None, notes)
+    check_zero_shot(both, ["test"], "classes", "max", notes)
     assert notes.warnings == [
         "1 of 3 images have several of the labels; among='classes' takes them to exclude each other"
     ]
     with pytest.raises(FmfairError, match="there is one; leave it out"):
-        check_zero_shot(manifest, ["test"], "classes", None, notes)
+        check_zero_shot(manifest, ["test"], "classes", "max", notes)
 
 
 def test_every_slice_can_be_a_row(manifest: Manifest) -> None:
